@@ -6,6 +6,8 @@ import PushRegistry
 /// - A batch is of one app, and apps take turns: a flood of one app delays only that app.
 /// - A batch has each key once. Further items of a key in a running batch wait in a separate queue and delay no other
 ///   key; the items of a key are served in their order.
+/// - An item that waited for its key is contended: other loops and services probably write the same rows. It is
+///   returned beside the batch, which must not wait for their locks.
 /// - An item whose deadline has passed is returned as expired: its caller does not wait any more.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -13,6 +15,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     struct Batch: Sendable {
         let app: AppNumber
         var items: [(key: Key, item: Item)] = []
+        var contended: [(key: Key, item: Item)] = []
         var expired: [Item] = []
     }
 
@@ -25,6 +28,8 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     private struct Lane {
         var items = Deque<Waiting>()
         var isUnderWay = false
+        /// The items waited for another one of the key.
+        var isContended = false
     }
 
     private struct LaneID: Hashable {
@@ -82,7 +87,9 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     mutating func takeBatch(now: Instant) -> Batch? {
         guard let app = turns.popFirst() ?? overlap, var keys = ready.removeValue(forKey: app) else { return nil }
         var batch = Batch(app: app)
-        while batch.items.count < batchMax, let key = keys.popFirst() { take(key, into: &batch, now) }
+        while batch.items.count + batch.contended.count < batchMax, let key = keys.popFirst() {
+            take(key, into: &batch, now)
+        }
         if overlapMax != nil { busy[app, default: 0] += 1 }
         if !keys.isEmpty {
             ready[app] = keys
@@ -109,6 +116,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
             let id = LaneID(app: app, key: key)
             guard lanes[id]?.isUnderWay == true else { continue }
             lanes[id]?.isUnderWay = false
+            lanes[id]?.isContended = true
             if lanes[id]?.items.isEmpty == true { lanes[id] = nil } else { makeReady(id) }
         }
     }
@@ -138,7 +146,11 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
                 continue
             }
             lanes[id]?.isUnderWay = true
-            batch.items.append((key, waiting.item))
+            if lanes[id]?.isContended == true {
+                batch.contended.append((key, waiting.item))
+            } else {
+                batch.items.append((key, waiting.item))
+            }
             return
         }
         lanes[id] = nil

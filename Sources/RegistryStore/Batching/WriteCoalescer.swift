@@ -27,7 +27,8 @@ enum LockPatience {
 ///
 /// An idle loop writes at once. If a transaction takes longer than `patience`, it probably waits for a lock, and a
 /// second one starts at the same time. A write that waits for another transaction's lock is set aside: it waits in a
-/// separate transaction, and the other writes of the batch do not wait for it.
+/// separate transaction, and the other writes of the batch do not wait for it. Writes that waited for another one of
+/// their key have transactions of their own from the start: other loops and services probably write the same rows.
 ///
 /// After a batch of `restItemsMin` writes or more, the next one waits for a `rest`. Clients that just got their
 /// responses send their next requests meanwhile, which share it. Else they would alternate with the others, in twice as
@@ -49,6 +50,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// How long a write waits for its turn. After this time its client has probably left.
     static var waitMax: Duration { .seconds(10) }
     static var transactionsMax: Int { 2 }
+    static var contentionMax: Int { 1 }
     /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
     /// of its apps alone.
     static var transactionsOnCitusMax: Int { 6 }
@@ -77,6 +79,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
     private let body: Body
     /// The turns of transactions that wait for locks of other transactions.
     private let lone: Turns
+    /// The turns of transactions of contended writes.
+    private let contention: Turns
     private let meters: WriteMeters
     private let isDistributed: Bool
     private var queue: FairQueue<Write.Key, Item>
@@ -89,6 +93,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
 
     init(_ resources: LoopResources, meters: WriteMeters, body: @escaping Body) {
         (loop, lone, isDistributed) = (resources.loop, resources.lone, resources.postgres.isDistributed)
+        contention = Turns(
+            loop: loop, count: Self.contentionMax, waitingMax: Self.waitingMax, waitMax: Self.waitMax)
         self.meters = meters
         self.body = body
         queue = FairQueue(
@@ -118,6 +124,11 @@ actor WriteCoalescer<Write: BatchedWrite> {
                 while await next() {
                     guard let batch = queue.takeBatch(now: loop.now) else { continue }
                     for item in batch.expired { refuse(item, .overloaded) }
+                    if !batch.contended.isEmpty {
+                        group.addTask(executorPreference: loop) {
+                            await self.carryContended(batch.contended, of: batch.app)
+                        }
+                    }
                     guard !batch.items.isEmpty else {
                         queue.finishBatch(of: batch.app)
                         continue
@@ -182,8 +193,7 @@ extension WriteCoalescer {
         meters.wrote(batch.items.count)
         let start = loop.now
         let blocked = await write(batch.items.map(\.item))
-        let aside = Set(blocked.map(\.write.key))
-        queue.finish(batch.items.lazy.map(\.key).filter { !aside.contains($0) }, of: batch.app)
+        finish(batch.items, besides: blocked, of: batch.app)
         if !isDistributed, blocked.isEmpty, batch.items.count >= Self.restItemsMin, queue.mayGrow(batch.app) {
             try? await loop.sleep(for: Self.rest)
         }
@@ -195,6 +205,24 @@ extension WriteCoalescer {
             queue.finishBatch(of: batch.app)
             resume()
         }
+    }
+
+    private func carryContended(_ items: [(key: Write.Key, item: Item)], of app: AppNumber) async {
+        meters.wrote(items.count)
+        let blocked =
+            (try? await contention.withTurn(of: app) { await write(items.map(\.item), .probe) })
+            ?? items.map(\.item)
+        finish(items, besides: blocked, of: app)
+        resume()
+        await withDiscardingTaskGroup { group in
+            for item in blocked { group.addTask(executorPreference: self.loop) { await self.writeAside(item) } }
+        }
+    }
+
+    /// Frees the keys of items that have their outcomes.
+    private func finish(_ items: [(key: Write.Key, item: Item)], besides blocked: [Item], of app: AppNumber) {
+        let aside = Set(blocked.map(\.write.key))
+        queue.finish(items.lazy.map(\.key).filter { !aside.contains($0) }, of: app)
     }
 
     /// - Returns: the items that another transaction's lock blocks; the others have their outcomes.

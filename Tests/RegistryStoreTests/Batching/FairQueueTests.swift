@@ -43,7 +43,21 @@ struct FairQueueTests {
         let afterwards = queue.takeBatch(now: now)
         #expect(first?.items.map(\.item) == [0])
         #expect(whileUnderWay == nil)
-        #expect(afterwards?.items.map(\.item) == [1])
+        #expect(afterwards?.contended.map(\.item) == [1] && afterwards?.items.isEmpty == true)
+    }
+
+    @Test func itemThatWaitedForItsKey_isBesideTheBatch_untilNothingWaits() {
+        var queue = queue()
+        for number in 0..<2 { _ = queue.append(number, key: "a", of: one, deadline: late) }
+        _ = queue.takeBatch(now: now)
+        _ = queue.append(2, key: "b", of: one, deadline: late)
+        queue.finish(["a"], of: one)
+        let second = queue.takeBatch(now: now)
+        queue.finish(["a", "b"], of: one)
+        _ = queue.append(3, key: "a", of: one, deadline: late)
+        let third = queue.takeBatch(now: now)
+        #expect(second?.items.map(\.item) == [2] && second?.contended.map(\.item) == [1])
+        #expect(third?.items.map(\.item) == [3] && third?.contended.isEmpty == true)
     }
 
     @Test func apps_takeTurns_whenOneFloods() {

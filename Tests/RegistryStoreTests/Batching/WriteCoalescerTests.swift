@@ -38,7 +38,7 @@ struct WriteCoalescerTests {
     ///   - isDistributed: as on Citus.
     ///   - body: writes a batch.
     private func writeTogether(
-        _ keys: Range<Int>, repetitions: Int = 1, isDistributed: Bool = false,
+        _ keys: some Sequence<Int>, repetitions: Int = 1, isDistributed: Bool = false,
         _ body: @escaping WriteCoalescer<Write>.Body
     ) async throws -> [Int] {
         let loop = EventLoop(name: "test")
@@ -101,6 +101,20 @@ struct WriteCoalescerTests {
         #expect(written.sorted() == Array(0..<64))
         let sizes = attempts.sizes.withLock { $0 }
         #expect(sizes.count < 32, "\(sizes)")
+    }
+
+    /// Other loops and services probably write the same rows. Their locks must not delay other keys.
+    @Test func writesOfOneKey_areApartFromOthers_onceTheyHaveWaitedForEachOther() async throws {
+        let batches = Locked<[[Int]]>([])
+        let keys = Array(repeating: 0, count: 8) + Array(1..<40)
+        let written = try await writeTogether(keys, repetitions: 5) { batch, _ in
+            batches.withLock { $0.append(batch.map(\.key)) }
+            return batch.map { .success($0.key) }
+        }
+        #expect(written.count == 47)
+        let ofTheKey = batches.withLock { $0.filter { $0.contains(0) } }
+        #expect(ofTheKey.count == 40)
+        #expect(ofTheKey.dropFirst().allSatisfy { $0 == [0] }, "\(ofTheKey)")
     }
 
     @Test func failingBatch_isRepeatedInParts_downToSingleWrites() async throws {
