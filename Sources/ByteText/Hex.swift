@@ -18,17 +18,35 @@ extension UInt8 {
     }
 }
 
+extension UInt32 {
+    /// The eight lower-case hexadecimal digits, in ASCII: the first digit is the highest byte.
+    @inlinable
+    var hexDigits: UInt64 {
+        // Each step moves the halves of every group of bits apart, until each byte has four bits.
+        var digits = UInt64(self)
+        digits = (digits | digits << 16) & 0x0000_FFFF_0000_FFFF
+        digits = (digits | digits << 8) & 0x00FF_00FF_00FF_00FF
+        digits = (digits | digits << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        // 1 in each byte whose value is above 9: adding 6 carries into its upper half.
+        let letters = (digits &+ 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101
+        return digits &+ 0x3030_3030_3030_3030 &+ letters &* UInt64(UInt8(ascii: "a") - UInt8(ascii: "9") - 1)
+    }
+}
+
 extension [UInt8] {
-    /// Appends all digits of a number, in lower case: two for each of its bytes.
+    /// Appends the two digits of a byte, in lower case.
+    @inlinable
+    public mutating func appendHex(_ byte: UInt8) {
+        append((byte >> 4).hexDigit)
+        append(byte.hexDigit)
+    }
+
+    /// Appends all digits of a number, in lower case: two for each of its bytes, which are eight at most.
     @inlinable
     public mutating func appendHex(_ number: some FixedWidthInteger & UnsignedInteger) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: number.bitWidth / 4) { digits in
-            for index in digits.indices {
-                let shift = number.bitWidth - 4 - 4 * index
-                digits.initializeElement(at: index, to: UInt8(truncatingIfNeeded: number >> shift).hexDigit)
-            }
-            append(contentsOf: digits)
-        }
+        let (high, low) = (UInt32(truncatingIfNeeded: UInt64(number) >> 32), UInt32(truncatingIfNeeded: number))
+        let digits = (high.hexDigits.bigEndian, low.hexDigits.bigEndian)
+        Swift.withUnsafeBytes(of: digits) { append(contentsOf: $0.suffix(number.bitWidth / 4)) }
     }
 
     /// Appends the digits of a number without leading zeros, in lower case; one for 0.

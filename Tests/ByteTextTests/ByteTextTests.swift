@@ -30,7 +30,7 @@ struct ByteTextTests {
         #expect(String(hex: UInt8(7)) == "07")
     }
 
-    @Test(arguments: [0, 1, 15, 16, 255, 256, 0xDEAD_BEEF, UInt.max])
+    @Test(arguments: [0, 1, 15, 16, 255, 256, 0xDEAD_BEEF, 0x0123_4567_89AB_CDEF, UInt.max])
     func hexadecimalDigits(_ number: UInt) {
         var (short, all): ([UInt8], [UInt8]) = ([], [])
         short.appendShortHex(number)
