@@ -10,14 +10,17 @@ public struct LoopResources: Sendable {
     /// The turns of transactions that may wait for locks: few at a time, so that other connections of the loop stay
     /// free.
     let lone: Turns
+    /// The turns of transactions of contended writes (`FairQueue`).
+    let contended: Turns
     private let outages = AppOutageLog()
 
     private static let loneMax = 2
-    /// On Citus, calls about apps of a node that hangs have some of them for a while.
-    private static let loneOnCitusMax = 4
+    private static let contendedMax = 1
+    /// Of either kind. On Citus, calls about apps of a node that hangs have some of them for a while.
+    private static let turnsOnCitusMax = 4
     /// Of an app. A turn takes milliseconds, unless another transaction keeps a lock.
-    private static let loneWaitingMax = 4_096
-    private static let loneWaitMax = Duration.seconds(10)
+    private static let waitingMax = 4_096
+    private static let waitMax = Duration.seconds(10)
 
     public var loop: EventLoop { postgres.loop }
 
@@ -36,9 +39,14 @@ public struct LoopResources: Sendable {
         self.postgres = postgres
         self.clock = clock
         self.cells = cells
-        lone = Turns(
-            loop: postgres.loop, count: postgres.isDistributed ? Self.loneOnCitusMax : Self.loneMax,
-            waitingMax: Self.loneWaitingMax, waitMax: Self.loneWaitMax)
+        lone = Self.turns(Self.loneMax, of: postgres)
+        contended = Self.turns(Self.contendedMax, of: postgres)
+    }
+
+    private static func turns(_ count: Int, of postgres: PostgresClient) -> Turns {
+        Turns(
+            loop: postgres.loop, count: postgres.isDistributed ? turnsOnCitusMax : count, waitingMax: waitingMax,
+            waitMax: waitMax)
     }
 }
 

@@ -50,7 +50,6 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// How long a write waits for its turn. After this time its client has probably left.
     static var waitMax: Duration { .seconds(10) }
     static var transactionsMax: Int { 2 }
-    static var contentionMax: Int { 1 }
     /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
     /// of its apps alone.
     static var transactionsOnCitusMax: Int { 6 }
@@ -80,7 +79,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// The turns of transactions that wait for locks of other transactions.
     private let lone: Turns
     /// The turns of transactions of contended writes.
-    private let contention: Turns
+    private let contended: Turns
     private let meters: WriteMeters
     private let isDistributed: Bool
     private var queue: FairQueue<Write.Key, Item>
@@ -92,9 +91,8 @@ actor WriteCoalescer<Write: BatchedWrite> {
     private var wake: UnsafeContinuation<Void, Never>?
 
     init(_ resources: LoopResources, meters: WriteMeters, body: @escaping Body) {
-        (loop, lone, isDistributed) = (resources.loop, resources.lone, resources.postgres.isDistributed)
-        contention = Turns(
-            loop: loop, count: Self.contentionMax, waitingMax: Self.waitingMax, waitMax: Self.waitMax)
+        (loop, isDistributed) = (resources.loop, resources.postgres.isDistributed)
+        (lone, contended) = (resources.lone, resources.contended)
         self.meters = meters
         self.body = body
         queue = FairQueue(
@@ -210,7 +208,7 @@ extension WriteCoalescer {
     private func carryContended(_ items: [(key: Write.Key, item: Item)], of app: AppNumber) async {
         meters.wrote(items.count)
         let blocked =
-            (try? await contention.withTurn(of: app) { await write(items.map(\.item), .probe) })
+            (try? await contended.withTurn(of: app) { await write(items.map(\.item), .probe) })
             ?? items.map(\.item)
         finish(items, besides: blocked, of: app)
         resume()

@@ -16,9 +16,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
     var description: String { "LoopAssembly" }
 
     /// Connections of each loop. One is reserved for shared units. The others are for two transactions of
-    /// registrations, two of logouts, one of feedback and two that may wait for a lock. Unused ones are not opened.
+    /// registrations, two of logouts, one of feedback, one of contended writes and two that may wait for a lock. Unused
+    /// ones are not opened.
     static let connectionsPerLoop = 4
-    static let connectionsPerLoopMax = 8
+    static let connectionsPerLoopMax = 9
     /// On Citus, the node of some apps may hang. Statements about them have their connections until their deadlines,
     /// and others must not wait behind them.
     static let connectionsPerLoopOnCitusMax = 16
