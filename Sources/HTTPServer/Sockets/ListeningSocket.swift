@@ -6,9 +6,8 @@ import Glibc
 /// Several may listen at one address, one for each event loop: the kernel distributes new connections by a hash of the
 /// peer's address (socket(7), `SO_REUSEPORT`).
 ///
-/// A second process at the same address fails to start, but only if the first one already listens. Two processes of one
-/// user that start at the same moment may both succeed, and share the connections: the kernel has no test that is one
-/// step with the binding.
+/// A second process at the same address fails to start instead of getting a part of the connections. So the first
+/// socket listens without `SO_REUSEPORT`, which succeeds for one process only; it is shared after that.
 final class ListeningSocket: Sendable {
     /// Connections that the kernel completes before `accept`; it caps this at `net.core.somaxconn`.
     static let backlog: CInt = 4_096
@@ -35,14 +34,10 @@ final class ListeningSocket: Sendable {
     static func open(_ address: ListenAddress, count: Int) throws -> [[ListeningSocket]] {
         var port = address.port
         return try openAvailable(AddressResolution.all(address)) { resolved in
-            port = try probe(resolved, port: port, address)
-            return try (0..<count).map { _ in
-                let socket = try bound(resolved, port: port, address, isShared: true)
-                guard listen(socket.descriptor, backlog) == 0 else {
-                    throw ListenError(address, "listen", errno: errno)
-                }
-                return socket
-            }
+            let first = try listening(resolved, port: port, address, isShared: false)
+            setOption(SO_REUSEPORT, of: first.descriptor, level: SOL_SOCKET)
+            port = first.address.port
+            return try [first] + (1..<count).map { _ in try listening(resolved, port: port, address, isShared: true) }
         }
     }
 
@@ -76,10 +71,12 @@ final class ListeningSocket: Sendable {
         }
     }
 
-    /// Returns the port to use after checking that it is free. The check binds without `SO_REUSEPORT`, so that a second
-    /// server at the same address fails to start instead of getting half of the connections.
-    private static func probe(_ resolved: AddressResolution, port: UInt16, _ address: ListenAddress) throws -> UInt16 {
-        try bound(resolved, port: port, address, isShared: false).address.port
+    private static func listening(
+        _ resolved: AddressResolution, port: UInt16, _ address: ListenAddress, isShared: Bool
+    ) throws -> ListeningSocket {
+        let socket = try bound(resolved, port: port, address, isShared: isShared)
+        guard listen(socket.descriptor, backlog) == 0 else { throw ListenError(address, "listen", errno: errno) }
+        return socket
     }
 
     private static func bound(

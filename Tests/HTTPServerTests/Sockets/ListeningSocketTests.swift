@@ -32,4 +32,34 @@ struct ListeningSocketTests {
     @Test(arguments: ["::1", "127.0.0.1"]) func startFails_whenAnAddressIsInUse(_ address: String) {
         #expect(throws: ListenError.self) { try open([address: EADDRINUSE]) }
     }
+
+    /// As processes that start at the same moment. Another program may take a port between two of its uses.
+    @Test func atMostOneSucceeds_whenManyOpenOnePort() async throws {
+        var counts: [Int] = []
+        for _ in 0..<3_000 {
+            let free = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0), count: 1)[0][0].address.port
+            let address = ListenAddress(host: "127.0.0.1", port: free)
+            let opened = await withTaskGroup { group in
+                for _ in 0..<8 { group.addTask { try? ListeningSocket.open(address, count: 2) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            counts.append(opened.count { $0 != nil })
+        }
+        #expect(counts.count { $0 > 1 } == 0)
+        #expect(counts.contains(1))
+    }
+
+    /// The kernel chooses by a hash of the client's address, so 64 clients practically never choose one socket only.
+    @Test func clientsAreDistributed_overTheSocketsOfAnAddress() throws {
+        let sockets = try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0), count: 2)[0]
+        let clients = try (0..<64).map { _ in try TestClient(sockets[0].address.port) }
+        let accepted = sockets.map { socket in
+            clients.count { _ in
+                let descriptor = accept(socket.descriptor, nil, nil)
+                if descriptor >= 0 { close(descriptor) }
+                return descriptor >= 0
+            }
+        }
+        #expect(accepted.reduce(0, +) == clients.count && accepted.allSatisfy { $0 > 0 }, "\(accepted)")
+    }
 }
