@@ -25,8 +25,7 @@ public struct FinishedRequest: Sendable {
     public let duration: Duration
     /// The bytes of the body that were read, without chunk framing; dropped ones included.
     public let requestBodyBytes: Int
-    /// The bytes of the body that were written, without chunk framing. Some may not have been sent, and HEAD sends
-    /// none.
+    /// The bytes of the body that were written, without chunk framing; none for HEAD. Some may not have been sent.
     public let responseBodyBytes: Int
     /// Whether the whole response was handed to the system to send; false if the client went away earlier.
     public let isComplete: Bool

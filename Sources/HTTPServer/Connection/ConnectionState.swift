@@ -389,7 +389,7 @@ extension ConnectionState {
                 response.status, response.fields, body: body.span, date: date,
                 more: { exchange.writeOwnFields(to: &$0) },
                 into: &output.bytes)
-            exchange.responseBodyByteCount = body.count
+            exchange.responseBodyByteCount = exchange.head?.method == .head ? 0 : body.count
             exchange.status = response.status
             return true
         } catch {

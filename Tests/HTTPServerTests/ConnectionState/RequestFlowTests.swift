@@ -15,6 +15,12 @@ struct PipeliningTests {
         #expect(conversation.isIdle)
     }
 
+    @Test func bodyOfHead_isNotCounted() {
+        let conversation = Conversation()
+        conversation.arrive("HEAD /hello HTTP/1.1\r\nHost: t\r\n\r\n" + hello)
+        #expect(conversation.finished.map(\.responseBodyByteCount) == [0, 8])
+    }
+
     @Test func bothGetResponses_whenEachResponseExceedsTheOutputLimit() {
         let conversation = Conversation()
         conversation.arrive(big + big + hello)
