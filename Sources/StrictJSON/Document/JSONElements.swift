@@ -22,16 +22,14 @@ public struct JSONElements: ~Copyable {
     /// - Throws: one fault, with its byte offset in the whole text, if the bytes are not a JSON text or nest too deep.
     ///   Do not call it again after that.
     public mutating func next() throws(JSONFaults) -> JSONDocument? {
-        guard try advance() else { return nil }
+        guard try skip() else { return nil }
         return JSONDocument(tokenizer.bytes, tokenizer.tape)
     }
 
     /// As `next`, without a document of the element.
     ///
     /// - Returns: false after the last element.
-    public mutating func skip() throws(JSONFaults) -> Bool { try advance() }
-
-    private mutating func advance() throws(JSONFaults) -> Bool {
+    public mutating func skip() throws(JSONFaults) -> Bool {
         tokenizer.tape = Tape()
         defer { isAtStart = false }
         return try tokenizer.readElement(isFirst: isAtStart)
