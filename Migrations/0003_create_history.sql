@@ -155,6 +155,8 @@ DECLARE
     partition constant text := parent || to_char(first_day, '_YYYY_MM');
 BEGIN
     EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition, parent);
+    -- As in `installation`.
+    EXECUTE format('ALTER TABLE %I ALTER COLUMN app_id SET (n_distinct = 1)', partition);
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', parent, partition,
         first_day::text || ' 00:00:00+00', (first_day + interval '1 month')::date::text || ' 00:00:00+00');
 END

@@ -45,6 +45,11 @@ CREATE TABLE notification_dedup (
     PRIMARY KEY (app_id, install_id, dedup_id)
 );
 
+-- As in `installation`.
+ALTER TABLE notification_counter ALTER COLUMN app_id SET (n_distinct = 1);
+ALTER TABLE notification ALTER COLUMN app_id SET (n_distinct = 1);
+ALTER TABLE notification_dedup ALTER COLUMN app_id SET (n_distinct = 1);
+
 -- A restored dump begins another epoch of each installation, and in each epoch the numbers begin at 1. What waits
 -- stays, in its order. A dedup id belongs to its epoch.
 CREATE FUNCTION renumber_notifications() RETURNS void LANGUAGE plpgsql AS $$
