@@ -116,10 +116,11 @@ extension Registration {
     /// - Parameter token: any text; each one is another token.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
-        session: String? = nil, precondition: Precondition? = nil
+        session: String? = nil, keychain: String? = nil, precondition: Precondition? = nil
     ) throws -> Registration {
         let device = Device(
-            installID: try InstallID(installID), deviceModel: "iPhone17,3", systemName: "iOS", systemVersion: "26.5",
+            installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
+            systemVersion: "26.5",
             locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600, carrier: carrier)
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
         let owner = try user.map { user in

@@ -3,7 +3,9 @@ public enum StatementCatalog {
     public static let topics = requests + background + jobs
 
     private static let requests = [
-        StatementTopic("registration", "Registrations of installations", [RegistrationStatements.named]),
+        StatementTopic(
+            "registration", "Registrations of installations",
+            [RegistrationStatements.named, CreationStatements.named]),
         StatementTopic("guards", "Users and sessions that were logged out", [GuardStatements.named]),
         StatementTopic("tokens", "The holders of tokens", [HolderStatements.named]),
         StatementTopic("owners", "The bindings of installations to users", [OwnerStatements.named]),

@@ -54,12 +54,17 @@ package struct ColumnList: Sendable {
     /// A FROM item: the arrays as rows named `k`, in the columns' own types.
     ///
     /// Elements are cast here and not where they are used: Citus refuses a cast of a column in an UPDATE.
-    func unnest(from first: Int) -> PostgresSQL {
-        let arrays = columns.enumerated().map { index, column in
+    ///
+    /// - Parameter needed: the columns that are read; nil: all.
+    func unnest(_ needed: Set<String>? = nil, from first: Int) -> PostgresSQL {
+        let numbered = columns.enumerated().filter { needed?.contains($0.element.name) ?? true }
+        let columns = numbered.map(\.element)
+        let arrays = numbered.map { index, column in
             "$\(first + index)::\(column.type)[]" + (column.cast.map { "::\($0)[]" } ?? "")
         }
         let rows =
-            PostgresSQL(trusted: "unnest(\(arrays.joined(separator: ", "))) AS k (") + names + PostgresSQL(trusted: ")")
+            PostgresSQL(trusted: "unnest(\(arrays.joined(separator: ", "))) AS k (") + sql(columns.map(\.name))
+            + PostgresSQL(trusted: ")")
         guard columns.contains(where: { $0.elementCast != nil }) else { return rows }
         let own = sql(columns.map { column in "k.\(column.name)" + (column.elementCast.map { "::" + $0 } ?? "") })
         return "(SELECT \(sql: own) FROM \(sql: rows) OFFSET 0) AS k"

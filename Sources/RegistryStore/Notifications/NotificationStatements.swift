@@ -49,17 +49,15 @@ enum NotificationStatements {
     // MARK: Locks, after those of installations, in the order of ids
 
     /// For the first notification of an epoch: locks the installations `$2` that have no counter yet, so that their
-    /// epochs `$3` do not end before the counter exists.
+    /// epochs `$3` do not end before the counter exists. The revisions tell `CreationStatements.takeOver`, which reads
+    /// the counters before it locks installations.
     static let holdEpochs = PreparedSQL(
         serving: "POST …/notifications (fine print 65): keeps epochs from ending before they have a counter.",
         """
-        SELECT i.install_id
+        UPDATE installation i SET revision = i.revision + 1
         FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
-        CROSS JOIN LATERAL (
-            SELECT install_id FROM installation i
-            WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = k.epoch AND NOT EXISTS (
-                SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
-            FOR SHARE OF i) AS i
+        WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = k.epoch AND NOT EXISTS (
+            SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
         """)
 
     static let addCounters = PreparedSQL(

@@ -1,9 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// Registrations that change no other installation, written in one round trip without separate locks: new
-/// installations, and other snapshots under the same binding. Each statement writes only rows that have not changed
-/// since the look-up.
+/// Registrations that are written in one round trip without separate locks: new installations, also those that take a
+/// token from its holder, and other snapshots under the same binding. Each statement writes only rows that have not
+/// changed since the look-up.
 struct OptimisticRegistrations {
     let app: AppNumber
     /// The index of each row's registration in the batch.
@@ -11,6 +11,8 @@ struct OptimisticRegistrations {
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
     /// New installations of one actor; those of another actor are decided under locks.
     private var created: [(index: Int, row: CreatedRow)] = []
+    /// Those of them that take their tokens from other installations.
+    private var taking: [(index: Int, row: CreatedRow)] = []
     /// The latest time of their look-ups.
     private var now = Timestamp(microseconds: 0)
 
@@ -20,6 +22,7 @@ struct OptimisticRegistrations {
         for (index, (pending, cell)) in zip(batch, cells).enumerated() { add(pending, cell, index) }
         // Rows are locked, and tokens claimed, in the order of their keys.
         created.sort { $0.row.tokenSHA256.lexicographicallyPrecedes($1.row.tokenSHA256) }
+        taking.sort { $0.row.address.precedesInLockOrder($1.row.address) }
         changed.sort { $0.row.pending.key.rawValue < $1.row.pending.key.rawValue }
         touched.sort { $0.pending.key.rawValue < $1.pending.key.rawValue }
     }
@@ -35,32 +38,45 @@ struct OptimisticRegistrations {
                 changed.append((index, ChangedRow(pending: pending, found: found, cell: cell)))
             }
         case .absent(let time) where precondition == nil && pending.registration.topics.isEmpty:
-            guard created.first.map({ $0.row.actor == pending.registration.actor }) ?? true else { return }
+            guard isOfActor(pending) else { return }
             now = max(now, time)
             created.append((index, CreatedRow(pending: pending, cell: cell)))
+        case .claimed(let time) where precondition == nil && pending.registration.topics.isEmpty:
+            guard isOfActor(pending) else { return }
+            now = max(now, time)
+            taking.append((index, CreatedRow(pending: pending, cell: cell)))
         default: break
         }
     }
 
-    var isEmpty: Bool { changed.isEmpty && touched.isEmpty && created.isEmpty }
+    /// Of all new installations.
+    private var actor: String? { (created.first ?? taking.first)?.row.actor }
+
+    private func isOfActor(_ pending: PendingRegistration) -> Bool {
+        actor.map { $0 == pending.registration.actor } ?? true
+    }
+
+    var isEmpty: Bool { changed.isEmpty && touched.isEmpty && created.isEmpty && taking.isEmpty }
 
     /// Writes them as one transaction.
     ///
     /// - Returns: outcomes by their index in the batch. Registrations without one must be decided under locks.
     /// - Throws: `PostgresError`: nothing was written.
     func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
-        let guards = RegistrationGuards(created.map(\.row.pending))
+        let guards = RegistrationGuards((created + taking).map(\.row.pending))
         var statements = guards?.locks ?? []
         let first = statements.count
+        if !taking.isEmpty { statements.append(takeOverStatement) }
         if !created.isEmpty { statements.append(createStatement) }
         if !changed.isEmpty { statements.append(changeStatement) }
         if !touched.isEmpty { statements.append(touchStatement) }
-        if !created.isEmpty { statements.append(orderCheck) }
+        if !created.isEmpty || !taking.isEmpty { statements.append(orderCheck) }
         let results = try await postgres.withConnection { [statements] in
             try await $0.execute(statements, timeout: postgres.limits.unitTimeout)
         }
         var rest = results[first...]
         var outcomes: [Int: RegistrationOutcome] = [:]
+        if !taking.isEmpty { try addTaking(to: &outcomes, rest.removeFirst()) }
         if !created.isEmpty { try addCreated(to: &outcomes, rest.removeFirst()) }
         if !changed.isEmpty { try addChanged(to: &outcomes, rest.removeFirst()) }
         if !touched.isEmpty { try addTouched(to: &outcomes, rest.removeFirst()) }
@@ -76,16 +92,23 @@ extension OptimisticRegistrations {
     private var firstGeneration: Int64 { now.microseconds }
 
     private var createStatement: PostgresStatement {
-        CreatedRow.layout.statement(RegistrationStatements.create, created.map(\.row)) { binds in
-            binds.bind(app.rawValue)
-            binds.bind(now.postgres)
-            binds.bind(firstGeneration)
-            binds.bind(created[0].row.actor)
-        }
+        CreatedRow.layout.statement(CreationStatements.create, created.map(\.row), scalars: bindCreation)
+    }
+
+    private var takeOverStatement: PostgresStatement {
+        CreatedRow.layout.statement(CreationStatements.takeOver, taking.map(\.row), scalars: bindCreation)
+    }
+
+    private func bindCreation(_ binds: inout PostgresBinds) {
+        binds.bind(app.rawValue)
+        binds.bind(now.postgres)
+        binds.bind(firstGeneration)
+        binds.bind(actor)
     }
 
     private var orderCheck: PostgresStatement {
-        RegistrationStatements.checkOrder(of: created.map(\.row.pending.key.rawValue), in: app, at: now)
+        let ids = (created + taking).map(\.row.pending.key.rawValue)
+        return RegistrationStatements.checkOrder(of: ids, in: app, at: now)
     }
 
     private var changeStatement: PostgresStatement {
@@ -106,6 +129,22 @@ extension OptimisticRegistrations {
 
 extension OptimisticRegistrations {
     private func addCreated(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
+        let written = try Self.outcomes(of: created, rows)
+        outcomes.merge(written) { $1 }
+        EventMeters.count(.registered, .firstRegistration, times: written.count)
+    }
+
+    private func addTaking(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
+        let written = try Self.outcomes(of: taking, rows)
+        outcomes.merge(written) { $1 }
+        EventMeters.count(.superseded, .tokenMoved, times: written.count)
+        EventMeters.count(.takenOver, .tokenMoved, times: written.count)
+    }
+
+    /// - Parameter rows: of `CreationStatements`.
+    private static func outcomes(
+        of new: [(index: Int, row: CreatedRow)], _ rows: PostgresResult
+    ) throws -> [Int: RegistrationOutcome] {
         let lives = try Dictionary(
             uniqueKeysWithValues: rows.map { row in
                 (
@@ -113,13 +152,14 @@ extension OptimisticRegistrations {
                     (try row.decode(1, as: Int64.self), Timestamp(try row.decode(2, as: PostgresTimestamp.self)))
                 )
             })
-        for (index, row) in created {
+        var outcomes: [Int: RegistrationOutcome] = [:]
+        for (index, row) in new {
             guard let (generation, createdAt) = lives[row.pending.key.rawValue] else { continue }
             outcomes[index] = RegistrationOutcome(
                 status: .created, generation: generation, epoch: generation, state: .active,
                 userID: row.pending.registration.owner?.userID, lastSeenAt: createdAt)
         }
-        EventMeters.count(.registered, .firstRegistration, times: outcomes.count)
+        return outcomes
     }
 
     private func addChanged(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {

@@ -31,8 +31,8 @@ enum RegistrationFinding: Sendable {
     /// The row has the registration's token, but another user or session, or other choices about topics: the rules
     /// decide under its lock.
     case holder
-    /// The installation did not exist, and the token has a row in `token_holder`: the rules decide under its lock.
-    case claimed
+    /// The installation did not exist at this time, and the token has a row in `token_holder`.
+    case claimed(at: Timestamp)
     /// Anything else: the rules decide under the locks of tokens too.
     case other
 

@@ -63,7 +63,7 @@ struct RegistrationLookUp: Sendable {
                 try item.check(directoryVersion: row.decode(19))
                 let now = clock.now(Timestamp(try row.decode(0)))
                 guard row.isNull(1) else { return try find(item.sent, in: row, at: now) }
-                return .finding(row.isNull(18) ? .absent(at: now) : .claimed)
+                return .finding(row.isNull(18) ? .absent(at: now) : .claimed(at: now))
             }
         }
     }

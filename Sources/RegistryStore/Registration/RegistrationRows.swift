@@ -73,6 +73,7 @@ struct CreatedRow: Sendable {
 
     var actor: String { pending.registration.actor }
     var tokenSHA256: [UInt8] { pending.registration.tokenSHA256 }
+    var address: TokenAddress { pending.registration.address }
 
     static let layout = RowLayout<CreatedRow>(
         keys: [.init("user_sha256", "bytea") { $0.pending.userSHA256 }],

@@ -9,7 +9,7 @@ enum RegistrationStatements {
         NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("knownKeychain", knownKeychain),
         NamedStatement("knownKeychains", knownKeychains),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
-        NamedStatement("touch", touch), NamedStatement("create", create), NamedStatement("release", release),
+        NamedStatement("touch", touch), NamedStatement("release", release),
         NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
         NamedStatement("rebind", rebind), NamedStatement("resnap", resnap), NamedStatement("insert", insert),
         NamedStatement("checkOrder", checkOrder), NamedStatement("keepSnapshots", keepSnapshots),
@@ -205,72 +205,6 @@ enum RegistrationStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
         RETURNING i.install_id, i.last_seen_at
         """)
-
-    /// Creates an installation if no other one has its token or keychain id, if neither its user nor its session was
-    /// logged out, and if its user has no choices about topics. It runs under the locks of users and sessions.
-    /// Installations that it does not return are written by the statements under locks. It fails if another transaction
-    /// claims one of the tokens at the same time.
-    ///
-    /// `$2` is the time of the look-up, `$3` the same in microseconds, `$4` the actor. Generations begin at the
-    /// microsecond of this statement: since the look-up, an installation with this id may have been created and
-    /// deleted.
-    static let create = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1, R7, R12): creates installations in one trip.",
-        """
-        WITH moment AS MATERIALIZED (
-            SELECT now, greatest($3, (extract(epoch FROM now) * 1000000)::bigint) AS generation
-            FROM (SELECT greatest($2, clock_timestamp()) AS now OFFSET 0) AS clock
-        ), created AS (
-            INSERT INTO installation AS i (app_id, state, generation, registration_generation, epoch, revision,
-                created_at, registered_at, last_seen_at, state_changed_at, snapshot_at,
-                \(sql: CreatedRow.written.names))
-            SELECT $1, 'active', m.generation, m.generation, m.generation, m.generation, m.now, m.now, m.now, m.now,
-                m.now, \(sql: CreatedRow.written.values)
-            FROM moment m CROSS JOIN \(sql: CreatedRow.columns.unnest(from: 5))
-            WHERE \(sql: mayBind)
-                AND NOT EXISTS (
-                    SELECT FROM token_holder h
-                    WHERE h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256)
-                AND (k.keychain_id IS NULL OR NOT EXISTS (
-                    SELECT FROM installation o WHERE o.app_id = $1 AND o.keychain_id = k.keychain_id))
-            RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.cell,
-                i.generation, i.created_at
-        ), held AS (
-            INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
-            SELECT $1, provider, token_sha256, install_id FROM created
-        ), owned AS (
-            INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
-            SELECT $1, user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
-            ON CONFLICT (app_id, user_id, install_id)
-            DO UPDATE SET session_id = excluded.session_id, left_at = NULL
-        ), recorded AS (
-            INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
-                user_id, state, generation_before, generation_after)
-            SELECT (SELECT \(sql: EventStatements.position)), created_at, $1, install_id, 'registered',
-                'firstRegistration', $4, provider, token_sha256, user_id, 'active', 0, generation
-            FROM created
-        ), counted AS (
-            INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)
-            SELECT $1, \(sql: RollUpDeltaStatements.transactionID), cell, session_expires_at, count(*), count(*)
-            FROM created GROUP BY cell, session_expires_at
-        )
-        SELECT install_id, generation, created_at FROM created
-        """)
-
-    /// R7: the condition that no tombstone could refuse the binding, and that the user has no choices. It is true for a
-    /// registration without an owner.
-    private static let mayBind: PostgresSQL = """
-        (k.user_sha256 IS NULL OR (
-                EXISTS (
-                    SELECT FROM user_guard g
-                    WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL
-                        AND g.topics IS NULL)
-                AND NOT EXISTS (
-                    SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id)))
-            AND (k.session_id IS NULL OR EXISTS (
-                SELECT FROM session s
-                WHERE s.app_id = $1 AND s.session_id = k.session_id AND s.ended_at IS NULL))
-        """
 
     // MARK: Under locks, after the rules
 

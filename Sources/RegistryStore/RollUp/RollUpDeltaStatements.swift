@@ -36,9 +36,11 @@ enum RollUpDeltaStatements {
         INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
             SELECT \(sql: app), \(sql: transactionID), topic, cell, expires_at, sum(active), sum(installations)
             FROM (
-                SELECT t.topic, r.cell, r.expires_at, r.active,
-                    CASE WHEN t.topic = 0 THEN r.installations ELSE \(sql: choices) END AS installations
-                FROM (\(sql: rows)) AS r CROSS JOIN LATERAL unnest(0 || r.topics) AS t (topic)) AS d
+                SELECT topic, cell, expires_at, active, CASE WHEN topic = 0 THEN installations ELSE choices END
+                FROM (
+                    SELECT unnest(0 || r.topics), r.cell, r.expires_at, r.active, r.installations, \(sql: choices)
+                    FROM (\(sql: rows)) AS r) AS t (topic, cell, expires_at, active, installations, choices)
+            ) AS d (topic, cell, expires_at, active, installations)
             GROUP BY topic, cell, expires_at HAVING sum(active) <> 0 OR sum(installations) <> 0
         """
     }

@@ -72,12 +72,14 @@ enum HolderStatements {
 }
 
 extension TokenAddress {
-    /// In the order of the table's keys, in which every transaction locks rows. The names of providers ascend as the
-    /// values of the enum do.
+    /// In the order of the table's keys, in which every transaction locks rows.
     static func inLockOrder(_ tokens: some Sequence<TokenAddress>) -> [TokenAddress] {
-        tokens.sorted { first, second in
-            guard first.provider == second.provider else { return first.provider.rawValue < second.provider.rawValue }
-            return first.sha256.lexicographicallyPrecedes(second.sha256)
-        }
+        tokens.sorted { $0.precedesInLockOrder($1) }
+    }
+
+    /// The names of providers ascend as the values of the enum do.
+    func precedesInLockOrder(_ other: TokenAddress) -> Bool {
+        guard provider == other.provider else { return provider.rawValue < other.provider.rawValue }
+        return sha256.lexicographicallyPrecedes(other.sha256)
     }
 }

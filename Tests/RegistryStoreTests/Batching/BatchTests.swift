@@ -52,23 +52,14 @@ struct BatchTests {
         }
     }
 
-    /// A takeover that is tried without locks first is written twice.
-    @Test func takeover_isDecidedUnderLocks_atOnce() async throws {
-        try await withStore { store in
-            _ = try await store.register(.make("old", token: "t"))
-            let registrations = try [Registration.make("new", token: "t"), .make("other")]
-            let findings = try await store.find(registrations).map(\.finding)
-            guard case .claimed = findings[0], case .absent = findings[1] else {
-                return #expect(Bool(false), "the new installations were found as \(findings)")
-            }
-        }
-    }
-
     /// The look-up has seen the token's row, so the first attempt does not add it.
     @Test func token_isAdded_whenTheNightJobHasDeletedItsRowAfterTheLookUp() async throws {
         try await withStore { store in
             _ = try await store.register(.make("old", token: "t"))
             _ = try await store.register(.make("old", token: "other"))
+            guard case .claimed = try await store.find([.make("new", token: "t")])[0].finding else {
+                return #expect(Bool(false), "the token of no holder is claimed")
+            }
             let delete: PostgresStatement = "DELETE FROM token_holder WHERE install_id IS NULL"
             let outcomes = try await store.writeInOneBatch([.make("new", token: "t")]) {
                 _ = try await store.database.execute(delete)
@@ -119,6 +110,7 @@ struct BatchTests {
     @Test func failureOfTheRest_isReported_whenAPartIsWritten() async throws {
         try await withStore { store in
             _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.register(.make("B"))
             _ = try await store.database.execute(
                 """
                 CREATE FUNCTION disk_full() RETURNS boolean LANGUAGE plpgsql AS
@@ -129,7 +121,7 @@ struct BatchTests {
             let outcomes = try await store.writeInOneBatch([.make("A"), .make("B", token: "t", carrier: "bad")])
             #expect(outcomes.map(\.status) == [.created, nil])
             #expect(throws: StoreError.unavailable) { try outcomes[1].get() }
-            #expect(try await store.holders() == ["A token-of-A", "old t"])
+            #expect(try await store.holders() == ["A token-of-A", "B token-of-B", "old t"])
         }
     }
 
