@@ -49,10 +49,10 @@ enum CreationStatements {
     /// holder must have no choices about topics and no notifications. Only the new installation and the holder may have
     /// the keychain id.
     ///
-    /// Tokens are locked first, in the order of the arrays, then their holders in the order of ids. A token's row that
-    /// has changed since the statement began is left alone. If a holder has changed, the token's row is written already:
-    /// the statement divides by zero, which rolls the transaction back (`isLostRace`). So no event of a holder is later
-    /// than its event that this statement writes.
+    /// Tokens are locked first, in the order of the arrays, then their holders in the order of ids. If a token moves
+    /// while this statement waits for it, its row is left alone. If a holder changes meanwhile, the token's row is
+    /// written already: the statement divides by zero, which rolls the transaction back (`isLostRace`). So the holder's
+    /// last event is older than the statement's snapshot, and the position of the new one is not below it.
     static let takeOver = PreparedSQL(
         serving: "PUT …/installations/{installId} (R1, R4, R7, R12): takes tokens for new installations in one trip.",
         """
