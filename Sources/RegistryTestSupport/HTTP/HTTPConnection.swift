@@ -5,8 +5,8 @@ import Glibc
 ///
 /// For pipelining, send several requests and then read as many responses.
 public actor HTTPConnection {
-    /// How long a call waits for the server.
-    private static let timeoutSeconds = 20
+    /// How long a call waits for the server. Beside hundreds of other tests, work off the loops waits for a thread.
+    private static let timeoutSeconds = 60
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
     private nonisolated let executor = ThreadExecutor()
