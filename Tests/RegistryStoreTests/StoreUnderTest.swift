@@ -120,8 +120,8 @@ extension Registration {
     ) throws -> Registration {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: "26.5",
-            locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600, carrier: carrier)
+            systemVersion: "26.5", locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin",
+            timeZoneOffset: 3600, carrier: carrier)
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
         let owner = try user.map { user in
             let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
