@@ -21,7 +21,7 @@ struct OptimisticRegistrations {
         app = batch[0].app
         for (index, (pending, cell)) in zip(batch, cells).enumerated() { add(pending, cell, index) }
         // Rows are locked, and tokens claimed, in the order of their keys.
-        created.sort { $0.row.tokenSHA256.lexicographicallyPrecedes($1.row.tokenSHA256) }
+        created.sort { $0.row.address.precedesInLockOrder($1.row.address) }
         taking.sort { $0.row.address.precedesInLockOrder($1.row.address) }
         changed.sort { $0.row.pending.key.rawValue < $1.row.pending.key.rawValue }
         touched.sort { $0.pending.key.rawValue < $1.pending.key.rawValue }

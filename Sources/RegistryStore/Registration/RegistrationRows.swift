@@ -72,7 +72,6 @@ struct CreatedRow: Sendable {
     let cell: Int64
 
     var actor: String { pending.registration.actor }
-    var tokenSHA256: [UInt8] { pending.registration.tokenSHA256 }
     var address: TokenAddress { pending.registration.address }
 
     static let layout = RowLayout<CreatedRow>(
