@@ -3,7 +3,7 @@ import PushRegistry
 
 /// What an audience is, by its definition, one installation at a time.
 struct AudienceOracle {
-    let asOf: Timestamp
+    var asOf: Timestamp
     let links: TimeZoneLinks
     /// Of the installations that have choices about topics.
     var choices: [InstallID: TopicChoices] = [:]

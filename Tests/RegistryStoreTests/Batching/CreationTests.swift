@@ -129,6 +129,17 @@ struct CreationTests {
         }
     }
 
+    /// Choices of an installation without a user end with its token.
+    @Test func topicChoicesOfTheFormerHolder_areDeleted() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.database.execute("UPDATE installation SET topics = '{1}', topic_choices = '{1}'")
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("other")])
+            #expect(outcomes.map(\.status) == [.created, .created])
+            #expect(try await store.count("SELECT count(*) FROM installation WHERE topic_choices IS NOT NULL") == 0)
+        }
+    }
+
     /// R5: a third installation of the device is probably replaced.
     @Test func takeover_marksTheDevicesOtherInstallation_asReplaced() async throws {
         try await withStore { store in
