@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The installations that are due and their page ranges, without the apps that the breaker stops.
+/// The installations that are due, without the apps that the breaker stops.
 ///
 /// It only reads, a range of pages at a time, so it does not read one snapshot. An installation whose row moves between
 /// two ranges meanwhile may be missed until the next night, or be counted although it registered. A batch writes only
@@ -14,12 +14,19 @@ struct CleanUpPlan {
         let result: CleanUpReport.AppResult
     }
 
+    /// Pages, and what is due on them.
+    struct Part {
+        let range: PageRange
+        /// Nil: there was no room for the keys, so they are read again.
+        let batches: [CleanUpWork.Batch]?
+    }
+
     let asOf: Timestamp
     let entries: [Entry]
     /// The bounds of all apps with a usable policy, including those that the breaker stops.
     private let policies: [(app: AppNumber, policy: AppPolicy)]
-    /// The page ranges in which installations are due.
-    let ranges: [PageRange]
+    /// The pages with due installations of admitted apps.
+    let parts: [Part]
 
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
     var isRefused: Bool { results.contains(where: \.isRefused) }
@@ -45,24 +52,23 @@ struct CleanUpPlan {
         let apps = usable.map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
         let bounds = CleanUpStatements.bounds(apps.map { ($0.number, $1) })
         var counts: [AppNumber: (active: Int, due: CleanUpCounts)] = [:]
-        var ranges: [(range: PageRange, apps: Set<AppNumber>)] = []
+        var found: [(range: PageRange, due: [DueInstallations], hasKeys: Bool)] = []
+        var room = options.isDryRun ? 0 : options.keysMax
         let all = try PageRange.all(of: "installation", by: options.pagesPerRead, session, nodes, .byShard)
         var pace = try CleanUpPace(session)
         for (number, range) in all.enumerated() {
             progress(.reading(number, of: all.count))
+            let hasKeys = room > 0
             let rows = try nodes.with(range.apps) {
-                try pace.run { try session.execute(CleanUpStatements.count(range, bounds).unprepared()) }
+                try pace.run { try DueInstallations.read(range, bounds, withKeys: hasKeys, session) }
             }
-            guard let rows else { continue }
-            var found = Set<AppNumber>()
-            for row in rows {
-                let app = AppNumber(try row.decode(0))
-                counts[app, default: (0, CleanUpCounts())].active += try row.decode(3, as: Int.self)
-                guard let step = try row.decode(1, as: String?.self).flatMap(CleanUpStep.init) else { continue }
-                counts[app]?.due[step] += try row.decode(2, as: Int.self)
-                found.insert(app)
+            for row in rows ?? [] {
+                counts[row.app, default: (0, CleanUpCounts())].active += row.activeCount
+                if let step = row.step { counts[row.app]?.due[step] += row.count }
+                room -= row.keys.count
             }
-            if !found.isEmpty { ranges.append((range, found)) }
+            let due = (rows ?? []).filter { $0.step != nil }
+            if !due.isEmpty { found.append((range, due, hasKeys)) }
         }
         let entries =
             apps.map { app, bounds in
@@ -72,10 +78,14 @@ struct CleanUpPlan {
                         ?? Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
             } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
+        parts = found.compactMap { range, due, hasKeys in
+            let admitted = due.filter { !refused.contains($0.app) }
+            return admitted.isEmpty
+                ? nil : Part(range: range, batches: hasKeys ? admitted.compactMap(\.batch) : nil)
+        }
         self.asOf = asOf
         self.entries = entries
         policies = usable.map { ($0.number, $0.policy) }
-        self.ranges = ranges.filter { !$0.apps.isSubset(of: refused) }.map(\.range)
     }
 
     private static func result(

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the night job, `push-registry cleanup`. A run counts the installations that are due (`count`), then reads
-/// their keys (`read`), range by range, and writes them in batches (`batch`).
+/// The SQL of the night job, `push-registry cleanup`. A run reads which installations are due, range by range (`read`),
+/// and writes them in batches (`batch`).
 enum CleanUpStatements {
     static let named = [
         NamedStatement("busySessions", busySessions), NamedStatement("stale", stale),
@@ -29,11 +29,8 @@ enum CleanUpStatements {
             "countPagesOfShard", serving: "Clean-up, on Citus: reads how many pages the shard of some apps has.",
             countPagesOfShard(of: "installation", [NamedStatement.app])),
         NamedStatement(
-            "count", serving: "Clean-up, plan (R11): counts what is due on some pages, by app and step.",
-            count(NamedStatement.pages, bounds([]))),
-        NamedStatement(
-            "read", serving: "Clean-up (R5, R7, R9, R11): reads what is due on some pages.",
-            read(NamedStatement.pages, bounds([]))),
+            "read", serving: "Clean-up (R5, R7, R9, R11): reads what is due on some pages, by app and step.",
+            read(NamedStatement.pages, bounds([]), withKeys: true)),
     ]
 
     static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
@@ -111,21 +108,19 @@ enum CleanUpStatements {
         END
         """
 
-    /// Returns, by app and step, the number of installations that are due, and of those that are active or suspect.
-    static func count(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
+    /// Returns, by app and step (NULL: none is due), the number of installations, the number of those that are active
+    /// or suspect, and the ids and revisions of the due ones.
+    static func read(_ range: PageRange, _ bounds: PostgresSQL, withKeys: Bool) -> PostgresStatement {
         """
-        SELECT i.app_id, \(sql: step) AS step, count(*), count(*) FILTER (WHERE i.state IN ('active', 'suspect'))
-        FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
-        WHERE \(sql: range.contains("i"))
-        GROUP BY 1, 2
-        """
-    }
-
-    static func read(_ range: PageRange, _ bounds: PostgresSQL) -> PostgresStatement {
-        """
-        SELECT i.app_id, \(sql: step) AS step, i.install_id, i.revision
-        FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
-        WHERE \(sql: range.contains("i")) AND \(sql: step) IS NOT NULL
+        SELECT d.app_id, d.step, count(*), count(*) FILTER (WHERE d.state IN ('active', 'suspect')),
+            array_agg(d.install_id) FILTER (WHERE d.step IS NOT NULL AND \(withKeys)),
+            array_agg(d.revision) FILTER (WHERE d.step IS NOT NULL AND \(withKeys))
+        FROM (
+            SELECT i.app_id, i.state, i.install_id, i.revision, \(sql: step) AS step
+            FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
+            WHERE \(sql: range.contains("i"))
+            OFFSET 0) AS d
+        GROUP BY d.app_id, d.step
         """
     }
 

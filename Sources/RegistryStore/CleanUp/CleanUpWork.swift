@@ -11,11 +11,11 @@ struct CleanUpWork {
     /// How often a batch is tried if it meets a locked row or loses a race.
     private static let attemptsMax = 5
 
-    /// Installations of one app that make the same step, sorted by id: the order in which they are locked.
+    /// Installations of one app that make the same step, in the order in which they are locked.
     struct Batch {
         let app: AppNumber
         let step: CleanUpStep
-        var rows: [(installID: String, revision: Int64)]
+        let rows: [DueInstallations.Key]
     }
 
     /// Records the counts of the plan for each app.
@@ -23,23 +23,23 @@ struct CleanUpWork {
         for entry in plan.entries { try ledger.add(entry.result, of: entry.app, to: run) }
     }
 
-    /// Writes the due installations, range by range.
+    /// Writes the due installations, part by part.
     func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
         let bounds = CleanUpStatements.bounds(plan.admitted.map { ($0.app, $0.bounds) })
         var pace = try CleanUpPace(session)
         var done = 0
-        for range in plan.ranges {
-            let due = try nodes.with(range.apps) { try pace.run { try read(range, bounds) } } ?? []
+        for part in plan.parts {
+            let batches = try part.batches ?? read(part.range, bounds, &pace)
             try session.run(script: CleanUpStatements.writeSettings)
-            for batch in due {
+            for batch in batches {
                 try nodes.with([batch.app]) {
                     var rest = batch.rows[...]
                     while !rest.isEmpty {
                         progress(.retiring(done, of: plan.count))
-                        let part = Batch(app: batch.app, step: batch.step, rows: Array(rest.prefix(pace.batch)))
-                        rest = rest.dropFirst(part.rows.count)
-                        try pace.run { try write(part) }
-                        done += part.rows.count
+                        let next = Batch(app: batch.app, step: batch.step, rows: Array(rest.prefix(pace.batch)))
+                        rest = rest.dropFirst(next.rows.count)
+                        try pace.run { try write(next) }
+                        done += next.rows.count
                     }
                 }
             }
@@ -47,21 +47,11 @@ struct CleanUpWork {
         }
     }
 
-    private func read(_ range: PageRange, _ bounds: PostgresSQL) throws -> [Batch] {
-        struct Kind: Hashable {
-            let app: AppNumber
-            let step: CleanUpStep
+    private func read(_ range: PageRange, _ bounds: PostgresSQL, _ pace: inout CleanUpPace) throws -> [Batch] {
+        let due = try nodes.with(range.apps) {
+            try pace.run { try DueInstallations.read(range, bounds, withKeys: true, session) }
         }
-        var batches: [Kind: Batch] = [:]
-        for row in try session.execute(CleanUpStatements.read(range, bounds).unprepared()) {
-            guard let step = CleanUpStep(rawValue: try row.decode(1)) else { continue }
-            let kind = Kind(app: AppNumber(try row.decode(0)), step: step)
-            batches[kind, default: Batch(app: kind.app, step: step, rows: [])].rows
-                .append((try row.decode(2), try row.decode(3)))
-        }
-        return batches.values.map { batch in
-            Batch(app: batch.app, step: batch.step, rows: batch.rows.sorted { $0.installID < $1.installID })
-        }
+        return (due ?? []).compactMap(\.batch)
     }
 
     /// Writes a batch. If another transaction keeps one of its rows locked, the other rows are written without it, and

@@ -36,8 +36,7 @@ struct CleanUpTests {
                 let bounds = CleanUpStatements.bounds(
                     [(stores.app.number, CleanUpBounds(.standard, asOf: .now()))])
                 try session.run(script: "BEGIN")
-                _ = try session.execute(CleanUpStatements.count(PageRange(pages: 0..<64), bounds))
-                _ = try session.execute(CleanUpStatements.read(PageRange(pages: 0..<64), bounds))
+                _ = try DueInstallations.read(PageRange(pages: 0..<64), bounds, withKeys: true, session)
                 let isFree: Bool = try session.execute("SELECT pg_current_xact_id_if_assigned() IS NULL")[0].decode(0)
                 #expect(isFree)
             }
@@ -51,6 +50,21 @@ struct CleanUpTests {
                 return try session.execute("SHOW synchronous_commit")[0].decode(0, as: String.self)
             }
             #expect(commits == "on")
+        }
+    }
+
+    /// The rest is read again.
+    @Test(arguments: [0, 7, 20])
+    func installations_areCleanedUp_howeverFewKeysAreKept(_ keysMax: Int) async throws {
+        try await TestStores.with { stores in
+            try await stores.fill(60)
+            try await stores.makeStale()
+            var options = CleanUp.Options()
+            (options.breaker, options.keysMax, options.pagesPerRead) = (CleanUpBreaker(maxShare: 1), keysMax, 1)
+            let report = try await CleanUp(stores.configuration).run(options)
+            #expect(report.counts[.stale] == 60)
+            #expect(try await stores.column("SELECT DISTINCT state::text FROM installation") == ["stale"])
+            try await stores.expectIntact()
         }
     }
 
