@@ -17,7 +17,7 @@ public struct CleanUp: Sendable {
         public var historyRetention = ISO8601Duration.days(400)
         /// Pages that one statement reads: 32 MiB, in some tenths of a second.
         var pagesPerRead: Int64 = 4_096
-        /// Keys of due installations that are kept in memory, some 100 bytes each. What is due beyond that is read
+        /// Keys of due installations that are kept in memory, some 120 bytes each. What is due beyond that is read
         /// again before it is written.
         var keysMax = 500_000
         /// The run's host and process, for its record.

@@ -17,7 +17,7 @@ enum CleanUpStatements {
             "sessionSettingsOnCitus", serving: "Clean-up, on Citus: prepares the session.",
             script: sessionSettingsOnCitus),
         NamedStatement(
-            "writeSettings", serving: "Clean-up: makes batches find their rows by key.", script: writeSettings),
+            "writeSettings", serving: "Clean-up: makes batches find their rows one by one.", script: writeSettings),
         NamedStatement(
             "readSettings", serving: "Clean-up: resets this before the next pages are read.", script: readSettings),
         NamedStatement(
@@ -58,7 +58,7 @@ enum CleanUpStatements {
     static let sessionSettingsOnCitus =
         "SET citus.propagate_set_commands = 'local'; SET statement_timeout = '60s'"
 
-    /// A batch must find its rows by key, also if the planner's statistics of a growing table are old.
+    /// A batch must find its rows by place and key, also if the planner's statistics of a growing table are old.
     static let writeSettings = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
 
     static let readSettings = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin"
@@ -109,14 +109,15 @@ enum CleanUpStatements {
         """
 
     /// Returns, by app and step (NULL: none is due), the number of installations, the number of those that are active
-    /// or suspect, and the ids and revisions of the due ones.
+    /// or suspect, and of the due ones the ids, revisions and places.
     static func read(_ range: PageRange, _ bounds: PostgresSQL, withKeys: Bool) -> PostgresStatement {
         """
         SELECT d.app_id, d.step, count(*), count(*) FILTER (WHERE d.state IN ('active', 'suspect')),
             array_agg(d.install_id) FILTER (WHERE d.step IS NOT NULL AND \(withKeys)),
-            array_agg(d.revision) FILTER (WHERE d.step IS NOT NULL AND \(withKeys))
+            array_agg(d.revision) FILTER (WHERE d.step IS NOT NULL AND \(withKeys)),
+            array_agg(d.place::text) FILTER (WHERE d.step IS NOT NULL AND \(withKeys))
         FROM (
-            SELECT i.app_id, i.state, i.install_id, i.revision, \(sql: step) AS step
+            SELECT i.app_id, i.state, i.install_id, i.revision, i.ctid AS place, \(sql: step) AS step
             FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
             WHERE \(sql: range.contains("i"))
             OFFSET 0) AS d
@@ -126,9 +127,10 @@ enum CleanUpStatements {
 
     // MARK: Batch
 
-    /// Writes the step of the installations `$3` of one app that still have the revisions `$4`. An installation that
-    /// has registered since keeps its state. Returns the changed installations, as `StateChange` reads them, then
-    /// the former state and what `cleanup undo` needs. The same transaction records them (`CleanUpRecords`).
+    /// Writes the step of the installations `$3` of one app that still have the revisions `$4` and are at the places
+    /// `$5`. An installation that has registered since keeps its state. Returns the changed installations, as
+    /// `StateChange` reads them, then the former state and what `cleanup undo` needs. The same transaction records them
+    /// (`CleanUpRecords`).
     ///
     /// `$1` is the app, `$2` the time. The ids are sorted, and the rows are locked in this order.
     static func batch(_ step: CleanUpStep) -> PreparedSQL {
@@ -192,12 +194,13 @@ enum CleanUpStatements {
 
     // MARK: Parts of a batch
 
-    private static let keys: PostgresSQL = "unnest($3::text[], $4::bigint[]) AS k (install_id, revision)"
+    private static let keys: PostgresSQL =
+        "unnest($3::text[], $4::bigint[], $5::text[]::tid[]) AS k (install_id, revision, place)"
     private static let isUnchanged: PostgresSQL =
-        "i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision"
+        "i.ctid = k.place AND i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision"
     /// The row before the statement.
     private static let isOld: PostgresSQL =
-        "o.app_id = $1 AND o.install_id = k.install_id AND o.revision = k.revision"
+        "o.ctid = k.place AND o.app_id = $1 AND o.install_id = k.install_id AND o.revision = k.revision"
     /// An installation's times never go back.
     private static let time: PostgresSQL = "greatest(i.state_changed_at, i.last_seen_at, $2)"
     private static let stepped: PostgresSQL = """

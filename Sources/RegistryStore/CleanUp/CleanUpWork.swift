@@ -91,7 +91,7 @@ struct CleanUpWork {
             let rows = try session.execute(
                 PostgresStatement(
                     CleanUpStatements.batch(batch.step), batch.app.rawValue, now, batch.rows.map(\.installID),
-                    batch.rows.map(\.revision)))
+                    batch.rows.map(\.revision), batch.rows.map(\.place)))
             guard !rows.isEmpty else { return }
             let records = try CleanUpRecords(rows, of: batch, in: run)
             let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)

@@ -3,7 +3,9 @@ import PushRegistry
 
 /// What `CleanUpStatements.read` finds on some pages, for one app and step.
 struct DueInstallations {
-    typealias Key = (installID: String, revision: Int64)
+    /// A row as it was read. The place is its `ctid`: PostgreSQL finds the row there without an index. An update moves
+    /// the row, and raises its revision.
+    typealias Key = (installID: String, revision: Int64, place: String)
 
     let app: AppNumber
     /// Nil: no step is due.
@@ -20,7 +22,8 @@ struct DueInstallations {
         (count, activeCount) = (try row.decode(2), try row.decode(3))
         let ids = try row.decode(4, as: [String]?.self) ?? []
         let revisions = try row.decode(5, as: [Int64]?.self) ?? []
-        keys = zip(ids, revisions).map { ($0, $1) }.sorted { $0.installID < $1.installID }
+        let places = try row.decode(6, as: [String]?.self) ?? []
+        keys = zip(ids, zip(revisions, places)).map { ($0, $1.0, $1.1) }.sorted { $0.installID < $1.installID }
     }
 
     /// - Parameter withKeys: false to count only.

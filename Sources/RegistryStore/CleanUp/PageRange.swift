@@ -5,7 +5,7 @@ import PushRegistry
 /// table.
 ///
 /// The night job finds the due installations by reading the table in its physical order, in transactions so short that
-/// they hold back neither vacuum nor the change feed. It writes by key.
+/// they hold back neither vacuum nor the change feed. It writes row by row.
 struct PageRange: Hashable {
     /// How the apps are read on Citus.
     enum Grouping {
