@@ -23,7 +23,7 @@ enum CreationStatements {
                     SELECT FROM token_holder h
                     WHERE h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256)
                 AND (k.keychain_id IS NULL OR NOT EXISTS (
-                    SELECT FROM installation o WHERE o.app_id = $1 AND o.keychain_id = k.keychain_id))
+                    SELECT FROM installation o WHERE o.app_id = $1 AND o.keychain_id = k.keychain_id OFFSET 0))
             RETURNING i.install_id, i.provider, i.token_sha256, i.user_id, i.session_id, i.session_expires_at, i.cell,
                 i.generation, i.created_at
         ), held AS (
@@ -150,16 +150,19 @@ enum CreationStatements {
 
     /// R7: the condition that no tombstone could refuse the binding, and that the user has no choices. It is true for a
     /// registration without an owner.
+    ///
+    /// Without `OFFSET 0`, a session that planned this while the tables were small would read all rows of the app into
+    /// a hash table, for each batch.
     private static let mayBind: PostgresSQL = """
         (k.user_sha256 IS NULL OR (
                 EXISTS (
                     SELECT FROM user_guard g
                     WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256 AND g.refused_before IS NULL
-                        AND g.topics IS NULL)
+                        AND g.topics IS NULL OFFSET 0)
                 AND NOT EXISTS (
-                    SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id)))
+                    SELECT FROM installation_logout l WHERE l.app_id = $1 AND l.install_id = k.install_id OFFSET 0)))
             AND (k.session_id IS NULL OR EXISTS (
                 SELECT FROM session s
-                WHERE s.app_id = $1 AND s.session_id = k.session_id AND s.ended_at IS NULL))
+                WHERE s.app_id = $1 AND s.session_id = k.session_id AND s.ended_at IS NULL OFFSET 0))
         """
 }
