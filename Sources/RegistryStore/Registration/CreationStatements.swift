@@ -53,31 +53,37 @@ enum CreationStatements {
     /// while this statement waits for it, its row is left alone. If a holder changes meanwhile, the token's row is
     /// written already: the statement divides by zero, which rolls the transaction back (`isLostRace`). So the holder's
     /// last event is older than the statement's snapshot, and the position of the new one is not below it.
+    ///
+    /// A token and its holder are looked up by subqueries with `OFFSET 0`, and the holder is written at its place. So
+    /// rows are read one by one, whatever a session knew about the tables when it planned this.
     static let takeOver = PreparedSQL(
         serving: "PUT …/installations/{installId} (R1, R4, R7, R12): takes tokens for new installations in one trip.",
         """
         WITH \(sql: moment), claimed AS MATERIALIZED (
             UPDATE token_holder h SET install_id = k.install_id
             FROM \(sql: CreatedRow.columns.unnest(claiming, from: 5))
-                JOIN token_holder s
-                    ON s.app_id = $1 AND s.provider = k.provider AND s.token_sha256 = k.token_sha256
-                JOIN installation o
-                    ON o.app_id = $1 AND o.install_id = s.install_id AND o.state = 'active' AND o.topic_choices IS NULL
-            WHERE h.ctid = s.ctid AND \(sql: mayBind)
+                CROSS JOIN LATERAL (
+                    SELECT ctid AS place, install_id FROM token_holder
+                    WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 OFFSET 0) AS s
+                CROSS JOIN LATERAL (
+                    SELECT ctid AS place, install_id, revision FROM installation
+                    WHERE app_id = $1 AND install_id = s.install_id AND state = 'active' AND topic_choices IS NULL
+                    OFFSET 0) AS o
+            WHERE h.ctid = s.place AND \(sql: mayBind)
                 AND NOT EXISTS (
-                    SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = o.install_id)
+                    SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = o.install_id OFFSET 0)
                 AND (k.keychain_id IS NULL OR NOT EXISTS (
                     SELECT FROM installation t
                     WHERE t.app_id = $1 AND t.keychain_id = k.keychain_id AND t.install_id <> o.install_id))
             RETURNING k.install_id, k.token_sha256, k.user_id, k.session_expires_at, k.cell,
-                o.install_id AS holder_id, o.revision AS holder_revision
+                o.place AS holder_place, o.install_id AS holder_id, o.revision AS holder_revision
         ), released AS (
             UPDATE installation i
             SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
                 generation = i.generation + 1, epoch = i.generation + 1, revision = i.revision + 1,
                 state_changed_at = greatest(m.now, i.registered_at, i.last_seen_at, i.state_changed_at)
             FROM (SELECT * FROM claimed ORDER BY holder_id) AS k CROSS JOIN moment m
-            WHERE i.app_id = $1 AND i.install_id = k.holder_id AND i.revision = k.holder_revision
+            WHERE i.ctid = k.holder_place AND i.revision = k.holder_revision
             RETURNING k.install_id AS new_id, k.user_id AS new_user_id, k.session_expires_at AS new_expires_at,
                 k.cell AS new_cell, k.token_sha256, i.install_id, i.provider, i.user_id, i.session_expires_at, i.cell,
                 i.topics, i.generation, i.state_changed_at

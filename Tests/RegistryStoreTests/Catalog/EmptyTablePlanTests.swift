@@ -46,6 +46,8 @@ struct EmptyTablePlanTests {
     @Test(arguments: [
         (CreationStatements.create, creation(installID: "7", session: nil)),
         (CreationStatements.create, creation(installID: "8", session: "7")),
+        (CreationStatements.takeOver, creation(installID: "7", session: nil)),
+        (CreationStatements.takeOver, creation(installID: "8", session: "7")),
     ])
     func row_isReadAlone_byAPlanOfSmallTables(lookUp: PreparedSQL, values: String) async throws {
         let read = try await rowsRead(lookUp, values, plannedFor: Self.fillWithFew)
