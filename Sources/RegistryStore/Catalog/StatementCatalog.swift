@@ -5,7 +5,7 @@ public enum StatementCatalog {
     private static let requests = [
         StatementTopic(
             "registration", "Registrations of installations",
-            [RegistrationStatements.named, CreationStatements.named]),
+            [RegistrationStatements.named, CreationStatements.named, OwnerChangeStatements.named]),
         StatementTopic("guards", "Users and sessions that were logged out", [GuardStatements.named]),
         StatementTopic("tokens", "The holders of tokens", [HolderStatements.named]),
         StatementTopic("owners", "The bindings of installations to users", [OwnerStatements.named]),

@@ -10,8 +10,13 @@ enum EventMeters {
 
     /// Call it once the events are committed.
     static func count(_ events: some Sequence<TokenEvent>) {
+        count(changes: events.lazy.map { ($0.kind, $0.reason) })
+    }
+
+    /// Call it once the events are committed.
+    static func count(changes: some Sequence<(EventKind, TokenEvent.Reason)>) {
         var counts: [Change: Int] = [:]
-        for event in events { counts[Change(kind: event.kind, reason: event.reason), default: 0] += 1 }
+        for (kind, reason) in changes { counts[Change(kind: kind, reason: reason), default: 0] += 1 }
         for (change, times) in counts { count(change.kind, change.reason, times: times) }
     }
 

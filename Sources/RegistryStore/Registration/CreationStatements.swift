@@ -30,7 +30,7 @@ enum CreationStatements {
             INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
             SELECT $1, provider, token_sha256, install_id FROM created
         ), owned AS (
-            \(sql: beginBinding)
+            \(sql: beginBinding(of: "created"))
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, state, generation_before, generation_after)
@@ -92,7 +92,7 @@ enum CreationStatements {
             WHERE k.install_id = ANY (ARRAY(SELECT new_id FROM released))
             RETURNING i.install_id, i.user_id, i.session_id, i.generation, i.created_at
         ), owned AS (
-            \(sql: beginBinding)
+            \(sql: beginBinding(of: "created"))
         ), recorded AS (
             INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
                 user_id, previous_user_id, state, generation_before, generation_after)
@@ -147,19 +147,22 @@ enum CreationStatements {
             FROM moment m CROSS JOIN \(sql: CreatedRow.columns.unnest(from: 5))
         """
 
-    private static let beginBinding: PostgresSQL = """
+    /// - Parameter rows: the part of the statement that returned the installations.
+    static func beginBinding(of rows: PostgresSQL) -> PostgresSQL {
+        """
         INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
-            SELECT $1, user_id, install_id, session_id FROM created WHERE user_id IS NOT NULL
+            SELECT $1, user_id, install_id, session_id FROM \(sql: rows) WHERE user_id IS NOT NULL
             ON CONFLICT (app_id, user_id, install_id)
             DO UPDATE SET session_id = excluded.session_id, left_at = NULL
         """
+    }
 
     /// R7: the condition that no tombstone could refuse the binding, and that the user has no choices. It is true for a
     /// registration without an owner.
     ///
     /// Without `OFFSET 0`, a session that planned this while the tables were small would read all rows of the app into
     /// a hash table, for each batch.
-    private static let mayBind: PostgresSQL = """
+    static let mayBind: PostgresSQL = """
         (k.user_sha256 IS NULL OR (
                 EXISTS (
                     SELECT FROM user_guard g

@@ -21,7 +21,7 @@ struct LockedRegistrations {
         isFirstAttempt: Bool
     ) {
         (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
-        movers = batch.filter { if case .holder = $0.finding { !isFirstAttempt } else { true } }
+        movers = batch.filter { $0.finding.holdsToken ? !isFirstAttempt : true }
         adders = movers.filter { if case .claimed = $0.finding { !isFirstAttempt } else { true } }
     }
 

@@ -2,12 +2,13 @@ import PostgresClient
 import PushRegistry
 
 /// Registrations that are written in one round trip without separate locks: new installations, also those that take a
-/// token from its holder, and other snapshots under the same binding. Each statement writes only rows that have not
-/// changed since the look-up.
+/// token from its holder, other owners of a token, and other snapshots under the same binding. Each statement writes
+/// only rows that have not changed since the look-up.
 struct OptimisticRegistrations {
     let app: AppNumber
     /// The index of each row's registration in the batch.
     private var changed: [(index: Int, row: ChangedRow)] = []
+    private var rebound: [(index: Int, row: OwnerChangeRow)] = []
     private var touched: [(index: Int, pending: PendingRegistration, found: RegistrationFinding.Bound)] = []
     /// New installations of one actor; those of another actor are decided under locks.
     private var created: [(index: Int, row: CreatedRow)] = []
@@ -23,6 +24,7 @@ struct OptimisticRegistrations {
         // Rows are locked, and tokens claimed, in the order of their keys.
         created.sort { $0.row.address.precedesInLockOrder($1.row.address) }
         taking.sort { $0.row.address.precedesInLockOrder($1.row.address) }
+        rebound.sort { $0.row.pending.key.rawValue < $1.row.pending.key.rawValue }
         changed.sort { $0.row.pending.key.rawValue < $1.row.pending.key.rawValue }
         touched.sort { $0.pending.key.rawValue < $1.pending.key.rawValue }
     }
@@ -37,6 +39,9 @@ struct OptimisticRegistrations {
             } else {
                 changed.append((index, ChangedRow(pending: pending, found: found, cell: cell)))
             }
+        case .boundToOther(let found) where precondition?.holds(for: found.generation) ?? true:
+            now = max(now, found.readAt)
+            rebound.append((index, OwnerChangeRow(pending: pending, found: found, cell: cell)))
         case .absent(let time) where precondition == nil && pending.registration.topics.isEmpty:
             guard isOfActor(pending) else { return }
             now = max(now, time)
@@ -56,18 +61,21 @@ struct OptimisticRegistrations {
         actor.map { $0 == pending.registration.actor } ?? true
     }
 
-    var isEmpty: Bool { changed.isEmpty && touched.isEmpty && created.isEmpty && taking.isEmpty }
+    var isEmpty: Bool {
+        changed.isEmpty && rebound.isEmpty && touched.isEmpty && created.isEmpty && taking.isEmpty
+    }
 
     /// Writes them as one transaction.
     ///
     /// - Returns: outcomes by their index in the batch. Registrations without one must be decided under locks.
     /// - Throws: `PostgresError`: nothing was written.
     func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
-        let guards = RegistrationGuards((created + taking).map(\.row.pending))
+        let guards = RegistrationGuards((created + taking).map(\.row.pending) + rebound.map(\.row.pending))
         var statements = guards?.locks ?? []
         let first = statements.count
         if !taking.isEmpty { statements.append(takeOverStatement) }
         if !created.isEmpty { statements.append(createStatement) }
+        if !rebound.isEmpty { statements.append(ownerStatement) }
         if !changed.isEmpty { statements.append(changeStatement) }
         if !touched.isEmpty { statements.append(touchStatement) }
         if !created.isEmpty || !taking.isEmpty { statements.append(orderCheck) }
@@ -78,6 +86,7 @@ struct OptimisticRegistrations {
         var outcomes: [Int: RegistrationOutcome] = [:]
         if !taking.isEmpty { try addTaking(to: &outcomes, rest.removeFirst()) }
         if !created.isEmpty { try addCreated(to: &outcomes, rest.removeFirst()) }
+        if !rebound.isEmpty { try addRebound(to: &outcomes, rest.removeFirst()) }
         if !changed.isEmpty { try addChanged(to: &outcomes, rest.removeFirst()) }
         if !touched.isEmpty { try addTouched(to: &outcomes, rest.removeFirst()) }
         return outcomes
@@ -111,11 +120,17 @@ extension OptimisticRegistrations {
         return RegistrationStatements.checkOrder(of: ids, in: app, at: now)
     }
 
+    private var ownerStatement: PostgresStatement {
+        OwnerChangeRow.layout.statement(OwnerChangeStatements.changeOwner, rebound.map(\.row), scalars: bindAppAndTime)
+    }
+
     private var changeStatement: PostgresStatement {
-        ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row)) { binds in
-            binds.bind(app.rawValue)
-            binds.bind(now.postgres)
-        }
+        ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), scalars: bindAppAndTime)
+    }
+
+    private func bindAppAndTime(_ binds: inout PostgresBinds) {
+        binds.bind(app.rawValue)
+        binds.bind(now.postgres)
     }
 
     private var touchStatement: PostgresStatement {
@@ -160,6 +175,21 @@ extension OptimisticRegistrations {
                 userID: row.pending.registration.owner?.userID, lastSeenAt: createdAt)
         }
         return outcomes
+    }
+
+    private func addRebound(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {
+        let written = try Dictionary(uniqueKeysWithValues: rows.map { (try $0.decode(0, as: String.self), $0) })
+        var changes: [(EventKind, TokenEvent.Reason)] = []
+        for (index, row) in rebound {
+            guard let result = written[row.pending.key.rawValue] else { continue }
+            outcomes[index] = RegistrationOutcome(
+                status: .updated, generation: try result.decode(1), epoch: try result.decode(2), state: .active,
+                userID: row.pending.registration.owner?.userID,
+                lastSeenAt: Timestamp(try result.decode(3, as: PostgresTimestamp.self)))
+            var reader = ColumnReader(result, from: 4)
+            changes.append((try reader.nextLabel(), try reader.nextLabel()))
+        }
+        EventMeters.count(changes: changes)
     }
 
     private func addChanged(to outcomes: inout [Int: RegistrationOutcome], _ rows: PostgresResult) throws {

@@ -124,16 +124,24 @@ extension RegistrationLookUp.Found {
         let finding: RegistrationFinding =
             if !holdsToken {
                 .other
-            } else if !keepsTopics || !row.hasOwner(of: registration) {
+            } else if !keepsTopics {
                 .holder
             } else {
-                .bound(
-                    RegistrationFinding.Bound(
-                        generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
-                        cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
-                        hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
+                try find(registration, in: row, isSame: isSame, at: now)
             }
         return .changed(PendingRegistration(registration, digest: sent.digest, finding))
+    }
+
+    /// - Parameter row: of an installation that has the registration's token.
+    private static func find(
+        _ registration: Registration, in row: PostgresRow, isSame: Bool, at now: Timestamp
+    ) throws -> RegistrationFinding {
+        let bound = RegistrationFinding.Bound(
+            generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
+            cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
+            hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now)
+        if row.hasOwner(of: registration) { return .bound(bound) }
+        return try bound.hasSnapshot && row.choices.isEmpty ? .boundToOther(bound) : .holder
     }
 }
 

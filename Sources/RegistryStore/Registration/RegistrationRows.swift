@@ -66,6 +66,37 @@ struct ChangedRow: Sendable {
     static var columns: ColumnList { layout.columns }
 }
 
+/// A registration with the token and the snapshot of the row that the look-up found, for another user or session.
+struct OwnerChangeRow: Sendable {
+    let pending: PendingRegistration
+    let found: RegistrationFinding.Bound
+    let cell: Int64
+
+    static let layout = RowLayout<OwnerChangeRow>(
+        keys: [
+            .init("install_id", "text") { $0.pending.key.rawValue },
+            .init("old_revision", "bigint") { $0.found.revision },
+            .init("user_sha256", "bytea") { $0.pending.userSHA256 },
+            .init("actor", "text") { $0.pending.registration.actor },
+        ],
+        written: [
+            .init("p256dh", "text") { $0.pending.registration.keys?.p256dh },
+            .init("auth", "text") { $0.pending.registration.keys?.auth },
+            .init("user_id", "text") { $0.pending.registration.owner?.userID.rawValue },
+            .init("session_id", "text") { $0.pending.registration.owner?.session?.id.rawValue },
+            .init("session_expires_at", "timestamptz") {
+                $0.pending.registration.owner?.session?.expiresAt?.postgres
+            },
+            .init("credential_issued_at", "timestamptz") { $0.pending.registration.credentialIssuedAt?.postgres },
+            .init("registrant", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+            .init("cell", "bigint") { $0.cell },
+            .init("registration_digest", "bytea") { $0.pending.digest },
+        ])
+
+    static var written: ColumnList { layout.written }
+    static var columns: ColumnList { layout.columns }
+}
+
 /// A registration of an installation that the look-up did not find.
 struct CreatedRow: Sendable {
     let pending: PendingRegistration

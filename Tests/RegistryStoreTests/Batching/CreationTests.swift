@@ -51,8 +51,7 @@ struct CreationTests {
                 default: Issue.record("found as \(pending.finding)")
                 }
             }
-            let numbers = try await store.resources.cells.numbers(of: batch.map(\.registration), store.pool, .batch)
-            let outcomes = try await OptimisticRegistrations(batch, cells: numbers).write(store.pool)
+            let outcomes = try await store.writeInOneTrip(batch)
             #expect(outcomes.count == batch.count && outcomes.values.allSatisfy { $0.status == .created })
             try await store.expectCompleteHistory()
             let rows = try await store.contents()
@@ -61,9 +60,7 @@ struct CreationTests {
         try await withStore { store in
             for registration in test.before { _ = try await store.register(registration()) }
             let batch = try await store.find(test.new.map { try $0() })
-            let writer = RegistrationWriter(
-                postgres: store.pool, cells: store.resources.cells, clock: store.resources.clock)
-            _ = try await writer.write(batch, .alone)
+            _ = try await store.writeUnderLocks(batch)
             #expect(try await store.contents() == inOneTrip.withLock { $0 })
         }
     }
@@ -177,34 +174,5 @@ struct CreationTests {
             #expect(try await store.holders() == ["newer t"])
             try await store.expectCompleteHistory()
         }
-    }
-}
-
-extension StoreUnderTest {
-    /// The rows of all tables that a registration writes, without times, and with generations since the beginning of
-    /// each installation's life.
-    fileprivate func contents() async throws -> [String] {
-        try await strings(
-            """
-            WITH life AS (SELECT install_id, min(generation_after) AS first FROM token_event GROUP BY install_id)
-            SELECT concat_ws(' ', 'installation', to_jsonb(i) - ARRAY['generation', 'registration_generation', 'epoch',
-                    'revision', 'created_at', 'registered_at', 'last_seen_at', 'state_changed_at', 'snapshot_at'],
-                generation - first, registration_generation - first, epoch - first, state_changed_at > created_at)
-            FROM installation i JOIN life USING (install_id)
-            UNION ALL
-            SELECT 'event ' || concat_ws(' ', e.install_id, event, reason, actor, provider, encode(token_sha256, 'hex'),
-                coalesce(user_id, '-'), coalesce(previous_user_id, '-'), state,
-                CASE WHEN generation_before = 0 THEN -1 ELSE generation_before - first END, generation_after - first,
-                rank() OVER (PARTITION BY token_sha256 ORDER BY id))
-            FROM token_event e JOIN life USING (install_id)
-            UNION ALL
-            SELECT 'holder ' || to_jsonb(h)::text FROM token_holder h
-            UNION ALL
-            SELECT 'owner ' || to_jsonb(o)::text FROM installation_owner o
-            UNION ALL
-            SELECT 'delta ' || concat_ws(' ', topic, cell, expires_at, sum(active), sum(installations))
-            FROM rollup_delta GROUP BY topic, cell, expires_at
-            ORDER BY 1
-            """)
     }
 }

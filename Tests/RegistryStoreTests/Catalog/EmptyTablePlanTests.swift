@@ -36,6 +36,7 @@ struct EmptyTablePlanTests {
         (CreationStatements.create, creation(installID: "8", session: "7")),
         (CreationStatements.takeOver, creation(installID: "7", session: nil)),
         (CreationStatements.takeOver, creation(installID: "8", session: "7")),
+        (OwnerChangeStatements.changeOwner, ownerChange),
     ])
     func row_isReadAlone_byAPlanOfEmptyTables(lookUp: PreparedSQL, values: String) async throws {
         let read = try await rowsRead(lookUp, values)
@@ -48,6 +49,7 @@ struct EmptyTablePlanTests {
         (CreationStatements.create, creation(installID: "8", session: "7")),
         (CreationStatements.takeOver, creation(installID: "7", session: nil)),
         (CreationStatements.takeOver, creation(installID: "8", session: "7")),
+        (OwnerChangeStatements.changeOwner, ownerChange),
     ])
     func row_isReadAlone_byAPlanOfSmallTables(lookUp: PreparedSQL, values: String) async throws {
         let read = try await rowsRead(lookUp, values, plannedFor: Self.fillWithFew)
@@ -135,6 +137,16 @@ struct EmptyTablePlanTests {
         INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, generation_after)
         SELECT n::integer, now(), app, n, 'registered', 'firstRegistration', 'service', n::integer FROM row
         """
+
+    /// Of a registration that is not written, because its session has ended.
+    private static let ownerChange: String = {
+        let values = [
+            "install_id": "'{7}'", "old_revision": "'{1}'", "user_sha256": "ARRAY[sha256('7')]", "user_id": "'{7}'",
+            "session_id": "'{7}'",
+        ]
+        return (["1", "now()"] + OwnerChangeRow.columns.columns.map { values[$0.name] ?? "'{}'" })
+            .joined(separator: ", ")
+    }()
 
     /// The values of a registration that is not written, because its session has ended or its installation was logged
     /// out. Arrays that are too short are filled with NULL.
