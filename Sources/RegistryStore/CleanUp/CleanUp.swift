@@ -20,6 +20,8 @@ public struct CleanUp: Sendable {
         /// Keys of due installations that are kept in memory, some 120 bytes each. What is due beyond that is read
         /// again before it is written.
         var keysMax = 500_000
+        /// Kept keys whose installations are written together, in the order of the roll-up's cells.
+        var keysPerPart = 100_000
         /// The run's host and process, for its record.
         public var process = ""
 

@@ -14,11 +14,11 @@ struct CleanUpPlan {
         let result: CleanUpReport.AppResult
     }
 
-    /// Pages, and what is due on them.
-    struct Part {
-        let range: PageRange
-        /// Nil: there was no room for the keys, so they are read again.
-        let batches: [CleanUpWork.Batch]?
+    enum Part {
+        /// What is due on some ranges of pages.
+        case due(DueBatches)
+        /// There was no room for the keys of these pages, so they are read again.
+        case pages(PageRange)
     }
 
     let asOf: Timestamp
@@ -52,7 +52,7 @@ struct CleanUpPlan {
         let apps = usable.map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
         let bounds = CleanUpStatements.bounds(apps.map { ($0.number, $1) })
         var counts: [AppNumber: (active: Int, due: CleanUpCounts)] = [:]
-        var found: [(range: PageRange, due: [DueInstallations], hasKeys: Bool)] = []
+        var found: [(range: PageRange, due: [DueInstallations])] = []
         var room = options.isDryRun ? 0 : options.keysMax
         let all = try PageRange.all(of: "installation", by: options.pagesPerRead, session, nodes, .byShard)
         var pace = try CleanUpPace(session)
@@ -68,7 +68,7 @@ struct CleanUpPlan {
                 room -= row.keys.count
             }
             let due = (rows ?? []).filter { $0.step != nil }
-            if !due.isEmpty { found.append((range, due, hasKeys)) }
+            if !due.isEmpty { found.append((range, due)) }
         }
         let entries =
             apps.map { app, bounds in
@@ -78,14 +78,28 @@ struct CleanUpPlan {
                         ?? Self.result(app, counts[app.number] ?? (0, CleanUpCounts()), options.breaker))
             } + unusable.map { Entry(app: $0.number, bounds: nil, result: Self.result($0)) }
         let refused = Set(entries.filter(\.result.isRefused).map(\.app))
-        parts = found.compactMap { range, due, hasKeys in
-            let admitted = due.filter { !refused.contains($0.app) }
-            return admitted.isEmpty
-                ? nil : Part(range: range, batches: hasKeys ? admitted.compactMap(\.batch) : nil)
-        }
+        parts = Self.parts(found.map { ($0, $1.filter { !refused.contains($0.app) }) }, keys: options.keysPerPart)
         self.asOf = asOf
         self.entries = entries
         policies = usable.map { ($0.number, $0.policy) }
+    }
+
+    /// - Parameter keys: of a part, unless one range of pages has more.
+    private static func parts(_ found: [(range: PageRange, due: [DueInstallations])], keys: Int) -> [Part] {
+        var parts: [Part] = []
+        var open = DueBatches()
+        for (range, due) in found where !due.isEmpty {
+            if due.contains(where: \.keys.isEmpty) {
+                parts.append(.pages(range))
+            } else {
+                open.add(due)
+                if open.count >= keys {
+                    parts.append(.due(open))
+                    open = DueBatches()
+                }
+            }
+        }
+        return open.count > 0 ? parts + [.due(open)] : parts
     }
 
     private static func result(

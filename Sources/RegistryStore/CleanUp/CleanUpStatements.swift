@@ -109,15 +109,16 @@ enum CleanUpStatements {
         """
 
     /// Returns, by app and step (NULL: none is due), the number of installations, the number of those that are active
-    /// or suspect, and of the due ones the ids, revisions and places.
+    /// or suspect, and of the due ones the ids, revisions, places and cells.
     static func read(_ range: PageRange, _ bounds: PostgresSQL, withKeys: Bool) -> PostgresStatement {
         """
         SELECT d.app_id, d.step, count(*), count(*) FILTER (WHERE d.state IN ('active', 'suspect')),
             array_agg(d.install_id) FILTER (WHERE d.step IS NOT NULL AND \(withKeys)),
             array_agg(d.revision) FILTER (WHERE d.step IS NOT NULL AND \(withKeys)),
-            array_agg(d.place::text) FILTER (WHERE d.step IS NOT NULL AND \(withKeys))
+            array_agg(d.place::text) FILTER (WHERE d.step IS NOT NULL AND \(withKeys)),
+            array_agg(d.cell) FILTER (WHERE d.step IS NOT NULL AND \(withKeys))
         FROM (
-            SELECT i.app_id, i.state, i.install_id, i.revision, i.ctid AS place, \(sql: step) AS step
+            SELECT i.app_id, i.state, i.install_id, i.revision, i.ctid AS place, i.cell, \(sql: step) AS step
             FROM installation i JOIN \(sql: bounds) ON p.app_id = i.app_id AND p.provider = i.provider
             WHERE \(sql: range.contains("i"))
             OFFSET 0) AS d

@@ -16,6 +16,11 @@ struct CleanUpWork {
         let app: AppNumber
         let step: CleanUpStep
         let rows: [DueInstallations.Key]
+
+        init(app: AppNumber, step: CleanUpStep, rows: some Sequence<DueInstallations.Key>) {
+            (self.app, self.step) = (app, step)
+            self.rows = rows.sorted { $0.installID < $1.installID }
+        }
     }
 
     /// Records the counts of the plan for each app.
@@ -29,14 +34,18 @@ struct CleanUpWork {
         var pace = try CleanUpPace(session)
         var done = 0
         for part in plan.parts {
-            let batches = try part.batches ?? read(part.range, bounds, &pace)
+            let due =
+                switch part {
+                case .due(let due): due
+                case .pages(let range): try read(range, bounds, &pace)
+                }
             try session.run(script: CleanUpStatements.writeSettings)
-            for batch in batches {
-                try nodes.with([batch.app]) {
-                    var rest = batch.rows[...]
+            for (app, step, keys) in due.byCell {
+                try nodes.with([app]) {
+                    var rest = keys[...]
                     while !rest.isEmpty {
                         progress(.retiring(done, of: plan.count))
-                        let next = Batch(app: batch.app, step: batch.step, rows: Array(rest.prefix(pace.batch)))
+                        let next = Batch(app: app, step: step, rows: rest.prefix(pace.batch))
                         rest = rest.dropFirst(next.rows.count)
                         try pace.run { try write(next) }
                         done += next.rows.count
@@ -47,11 +56,13 @@ struct CleanUpWork {
         }
     }
 
-    private func read(_ range: PageRange, _ bounds: PostgresSQL, _ pace: inout CleanUpPace) throws -> [Batch] {
-        let due = try nodes.with(range.apps) {
+    private func read(_ range: PageRange, _ bounds: PostgresSQL, _ pace: inout CleanUpPace) throws -> DueBatches {
+        let found = try nodes.with(range.apps) {
             try pace.run { try DueInstallations.read(range, bounds, withKeys: true, session) }
         }
-        return (due ?? []).compactMap(\.batch)
+        var due = DueBatches()
+        due.add(found ?? [])
+        return due
     }
 
     /// Writes a batch. If another transaction keeps one of its rows locked, the other rows are written without it, and
@@ -75,7 +86,7 @@ struct CleanUpWork {
             try session.checkCancellation()
             guard batch.rows.count > 1 else { return }
             for half in [batch.rows.prefix(batch.rows.count / 2), batch.rows.dropFirst(batch.rows.count / 2)] {
-                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, rows: Array(half)))
+                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, rows: half))
             }
         }
     }

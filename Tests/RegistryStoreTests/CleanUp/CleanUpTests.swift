@@ -53,19 +53,56 @@ struct CleanUpTests {
         }
     }
 
-    /// The rest is read again.
-    @Test(arguments: [0, 7, 20])
-    func installations_areCleanedUp_howeverFewKeysAreKept(_ keysMax: Int) async throws {
+    /// The rest is read again. Parts of 8 keys end between ranges of pages.
+    @Test(arguments: [0, 7, 20], [8, 100])
+    func installations_areCleanedUp_howeverFewKeysAreKept(_ keysMax: Int, keysPerPart: Int) async throws {
         try await TestStores.with { stores in
             try await stores.fill(60)
             try await stores.makeStale()
             var options = CleanUp.Options()
-            (options.breaker, options.keysMax, options.pagesPerRead) = (CleanUpBreaker(maxShare: 1), keysMax, 1)
+            (options.breaker, options.pagesPerRead) = (CleanUpBreaker(maxShare: 1), 1)
+            (options.keysMax, options.keysPerPart) = (keysMax, keysPerPart)
             let report = try await CleanUp(stores.configuration).run(options)
             #expect(report.counts[.stale] == 60)
             #expect(try await stores.column("SELECT DISTINCT state::text FROM installation") == ["stale"])
             try await stores.expectIntact()
         }
+    }
+
+    /// Each delta costs the roll-up as much as an installation's row.
+    @Test func installationsOfOneCell_haveOneDelta_onHoweverManyPagesTheyAre() async throws {
+        try await TestStores.with { stores in
+            try await stores.fill(60)
+            try await stores.makeStale()
+            while let outcome = try await stores.fold(), outcome.isFull {}
+            let deltas = Locked<[Int]>([])
+            let configuration = stores.configuration
+            var options = CleanUp.Options()
+            (options.breaker, options.pagesPerRead) = (CleanUpBreaker(maxShare: 1), 1)
+            let report = try await CleanUp(configuration).run(options) { progress in
+                guard case .upkeep = progress else { return }
+                let count = try? aside(configuration) {
+                    try $0.execute("SELECT count(*)::integer FROM rollup_delta")[0].decode(0, as: Int.self)
+                }
+                deltas.withLock { $0.append(count ?? -1) }
+            }
+            #expect(report.counts[.stale] == 60)
+            #expect(deltas.withLock { $0 } == [1])
+        }
+    }
+
+    @Test func dueInstallations_areSortedByCell_forEachAppAndStep() {
+        func due(_ app: Int32, _ step: CleanUpStep?, _ cells: [Int64]) -> DueInstallations {
+            DueInstallations(
+                app: AppNumber(app), step: step, count: cells.count, activeCount: 0,
+                keys: cells.map { ("i-\($0)", 1, "(0,1)", $0) })
+        }
+        var batches = DueBatches()
+        batches.add([due(2, .stale, [3, 1]), due(1, .stale, [9]), due(1, nil, [])])
+        batches.add([due(2, .stale, [2]), due(1, .purged, [5, 4])])
+        #expect(batches.count == 6)
+        let work = batches.byCell.map { "\($0.app.rawValue) \($0.step) \($0.keys.map(\.cell))" }
+        #expect(work == ["1 purged [4, 5]", "1 stale [9]", "2 stale [1, 2, 3]"])
     }
 
     /// As one who registers between the reading and the batch.
