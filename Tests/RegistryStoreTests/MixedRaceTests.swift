@@ -45,6 +45,24 @@ struct MixedRaceTests {
         }
     }
 
+    /// R7. Whichever comes first, both are acknowledged or the sign-in is refused.
+    @Test(arguments: [1, 2, 4]) func phone_isNotBound_afterALogoutThatRacedWithItsSignIn(
+        services count: Int
+    ) async throws {
+        try await withServices(count) { services in
+            let phones = (0..<256).map { "phone-\($0)" }
+            let anonymous = try await services[0].store.registerTogether(phones.map { try .make($0) })
+            #expect(anonymous.allSatisfy { $0.status == .created })
+            for (number, phone) in phones.enumerated() {
+                async let signIn: Void = services[number % count].signIn(phone, as: "alice", session: "s1")
+                async let logout: Void = services[(number + 1) % count].logOut(phone, "alice", session: "s1")
+                _ = try await (signIn, logout)
+            }
+            let bound = try await services[0].store.strings("SELECT install_id FROM installation WHERE user_id <> ''")
+            #expect(bound.isEmpty, "\(bound.count) of \(phones.count)")
+        }
+    }
+
     @Test func lastSeenOf_manyInstallations_areLoggedOut_inSeveralTransactions() async throws {
         try await withServices(1) { services in
             let count = 2 * Int(PostgresUserStore.installationsPerTransaction) + 300
@@ -145,12 +163,20 @@ private struct RacingService: Sendable {
         _ = try await store.register(.make(installID, token: token, user: user))
     }
 
+    /// A refusal says that the session has ended.
+    func signIn(_ installID: String, as user: String, session: String) async throws {
+        do {
+            _ = try await store.register(.make(installID, user: user, session: session))
+        } catch RegistrationRefusal.sessionEnded {}
+    }
+
     /// For any user it is bound to; a refusal changes nothing.
-    private func logOut(_ installID: String, _ user: String) async throws {
+    func logOut(_ installID: String, _ user: String, session: String? = nil) async throws {
+        let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
         let logout = Logout(
             key: InstallationKey(app: Self.app, installID: try InstallID(installID)),
-            requester: .user(Owner(userID: try UserID(user)), credentialIssuedAt: nil), keepsAnonymous: false,
-            precondition: nil, actor: "service:test")
+            requester: .user(Owner(userID: try UserID(user), session: session), credentialIssuedAt: nil),
+            keepsAnonymous: false, precondition: nil, actor: "service:test")
         do { _ = try await users.logOut(logout) } catch is Logout.Refusal {}
     }
 

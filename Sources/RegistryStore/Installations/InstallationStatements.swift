@@ -64,12 +64,14 @@ enum InstallationStatements {
 
     /// A late logout has an event and changes nothing else. The higher revision keeps a writer that compares revisions
     /// from writing a later event at a lower position.
+    /// A registration in one trip may have read the events and tombstones of these installations before it waits for
+    /// their locks. It notices by the revisions that its snapshot is old.
     static func raiseRevision(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(raiseRevisionSQL, app.rawValue, installIDs.map(\.rawValue))
     }
 
     private static let raiseRevisionSQL = PreparedSQL(
-        serving: "POST …/installations/{installId}/logout (R12): raises revisions.",
+        serving: "POST …/installations/{installId}/logout (R7, R12): raises revisions.",
         """
         UPDATE installation i SET revision = i.revision + 1
         FROM unnest($2::text[]) AS k (install_id)

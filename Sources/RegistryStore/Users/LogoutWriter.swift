@@ -65,7 +65,7 @@ struct BindingEnds {
     let app: AppNumber
     let moment: Moment
     private var changed: [Installation] = []
-    /// Installations that do not change and have a new event.
+    /// Installations that do not change and have a new event or tombstone.
     private var recorded: [InstallID] = []
     private(set) var events: [TokenEvent] = []
     /// The events of choices that end with their owner's binding.
@@ -86,9 +86,9 @@ struct BindingEnds {
         for (logout, decision) in decisions {
             if let after = decision.after, let before = present[after.key] {
                 add(before, after, decision.event, logout.catalogue)
-            } else if let event = decision.event {
-                events.append(event)
-                recorded.append(event.key.installID)
+            } else if decision.event != nil || !decision.tombstones.isEmpty {
+                if let event = decision.event { events.append(event) }
+                recorded.append(logout.key.installID)
             }
             tombstones += decision.tombstones
         }

@@ -83,6 +83,34 @@ struct OwnerChangeTests {
         }
     }
 
+    /// The logout has locked the installation and waits for another session; the write waits for the logout.
+    @Test func change_isNotWritten_whenALogoutThatChangesNothingCommitsMeanwhile() async throws {
+        try await withStore { store in
+            let signIn = try Registration.make("phone", user: "alice", session: "s1")
+            _ = try await store.register(.make("phone"))
+            let batch = try await store.find([signIn])
+            let logout = Logout(
+                key: InstallationKey(app: AppNumber(1), installID: try InstallID("phone")),
+                requester: .user(try #require(signIn.owner), credentialIssuedAt: nil), keepsAnonymous: false,
+                precondition: nil, actor: "service:test")
+            let writer = LogoutWriter(postgres: store.pool, clock: store.resources.clock)
+            let (loggedOut, written) = try await store.database.withTransaction { other in
+                _ = try await other.execute("LOCK TABLE installation_logout IN SHARE MODE")
+                async let logouts = writer.write([PendingLogout(logout: logout)], .alone)
+                try await eventually { try await store.waitingSessions() == 1 }
+                async let outcomes = store.writeInOneTrip(batch)
+                try await eventually { try await store.waitingSessions() == 2 }
+                try await other.commit()
+                return (try await logouts[0].get(), try await outcomes)
+            }
+            #expect(loggedOut.status == .alreadyLoggedOut && written.isEmpty)
+            guard case .failure(RegistrationRefusal.sessionEnded) = try await store.writeUnderLocks(batch)[0] else {
+                return #expect(Bool(false), "the session was logged out")
+            }
+            #expect(try await store.strings("SELECT user_id FROM installation WHERE user_id IS NOT NULL").isEmpty)
+        }
+    }
+
     /// Those of a batch that the one trip leaves alone are written under locks, and the others are not held up.
     private func writeBeside(
         _ change: PostgresStatement, _ body: @escaping @Sendable (StoreUnderTest, [Outcome]) async throws -> Void
