@@ -23,7 +23,7 @@ extension StoreError {
             self = .unavailable
         case .uniqueViolation, .foreignKeyViolation, .checkViolation, .notNullViolation, .invalidData, .undefinedTable,
             .undefinedColumn, .syntax, .insufficientPrivilege, .authenticationFailed, .transactionAborted,
-            .invalidConfiguration, .protocolViolation, .other:
+            .invalidConfiguration, .protocolViolation, .unexpectedResult, .other:
             self = .failed(error.description)
         }
     }

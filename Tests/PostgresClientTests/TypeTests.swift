@@ -56,11 +56,25 @@ struct TypeTests {
         }
     }
 
+    @Test func row_isAnError_whenTheResultHasFewer() async throws {
+        try await withConnection { connection in
+            let result = try await connection.execute("SELECT generate_series(1, 3)")
+            #expect(try result.map { try $0.decode(0, as: Int.self) } == [1, 2, 3])
+            #expect(try result[2].decode(0, as: Int.self) == 3)
+            for index in [-1, 3] {
+                let error = #expect(throws: PostgresError.self) { _ = try result[index] }
+                #expect(error?.kind == .unexpectedResult && error?.retry == .no)
+            }
+            let empty = try await connection.execute("SELECT 1 WHERE false")
+            #expect(empty.isEmpty && empty.first == nil && empty.last == nil)
+        }
+    }
+
     @Test func decodingError_namesTheColumn_whenTheTypeDiffers() async throws {
         try await withConnection { connection in
             let result = try await connection.execute(
                 "SELECT 1::int4 AS number, NULL::text AS nothing, '{{1},{2}}'::int[] AS square")
-            let row = result[0]
+            let row = try result[0]
             let wrong = #expect(throws: PostgresDecodeError.self) { try row.decode(0, as: String.self) }
             #expect(wrong?.reason == .mismatch && wrong?.column == "number")
             let null = #expect(throws: PostgresDecodeError.self) { try row.decode("nothing", as: String.self) }
@@ -68,6 +82,9 @@ struct TypeTests {
             let square = #expect(throws: PostgresDecodeError.self) { try row.decode(2, as: [Int32].self) }
             #expect(square?.reason == .mismatch)
             #expect(throws: PostgresDecodeError.self) { try result.column("nowhere") }
+            let missing = #expect(throws: PostgresDecodeError.self) { try row.decode(3, as: String?.self) }
+            #expect(missing?.reason == .noSuchColumn && missing?.column == "3")
+            #expect(row.isNull(3) && row.withBytes(-1) { $0.byteCount } == nil)
             #expect(try row.decode(result.column("number"), as: Int.self) == 1)
         }
     }

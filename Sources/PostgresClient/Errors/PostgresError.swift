@@ -107,6 +107,8 @@ extension PostgresError {
         case invalidConfiguration
         /// A response that does not fit the request, or a request that a COPY in progress does not allow.
         case protocolViolation
+        /// A result has fewer rows than the code needs: a row of the schema is missing, or a pooler mixes up sessions.
+        case unexpectedResult
         /// Any other SQLSTATE; see `sqlState`.
         case other
     }
@@ -123,7 +125,7 @@ extension PostgresError.Kind {
             .unknownOutcome
         case .uniqueViolation, .foreignKeyViolation, .checkViolation, .notNullViolation, .invalidData,
             .undefinedTable, .undefinedColumn, .syntax, .insufficientPrivilege, .authenticationFailed,
-            .transactionAborted, .invalidConfiguration, .other:
+            .transactionAborted, .invalidConfiguration, .unexpectedResult, .other:
             .no
         }
     }

@@ -41,6 +41,9 @@ final class ResultHandle: @unchecked Sendable {
     /// 0 for commands that affect no rows.
     var affectedRows: Int { PQcmdTuples(result).flatMap { Int(String(cString: $0)) } ?? 0 }
 
+    @usableFromInline
+    func hasColumn(_ column: Int) -> Bool { column >= 0 && column < columnCount }
+
     func columnName(_ column: Int) -> String {
         PQfname(result, CInt(column)).map { String(cString: $0) } ?? ""
     }
@@ -50,10 +53,10 @@ final class ResultHandle: @unchecked Sendable {
         PostgresType(rawValue: PQftype(result, CInt(column)))
     }
 
-    /// The bytes of a field, valid as long as this object lives; nil for NULL.
+    /// The bytes of a field, valid as long as this object lives; nil for NULL, and if there is no such field.
     @usableFromInline
     func field(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
-        precondition(row < rowCount && column < columnCount, "no such field: row \(row), column \(column)")
+        // It also returns 1 for a field that does not exist.
         guard PQgetisnull(result, CInt(row), CInt(column)) == 0 else { return nil }
         return UnsafeRawBufferPointer(
             start: PQgetvalue(result, CInt(row), CInt(column)),

@@ -25,13 +25,40 @@ public struct PostgresResult: Sendable {
     }
 }
 
-extension PostgresResult: RandomAccessCollection {
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { count }
+// Not a collection: a subscript of a collection traps, and how many rows the server returns is input.
+extension PostgresResult: Sequence {
+    public var isEmpty: Bool { count == 0 }
+    public var first: PostgresRow? { isEmpty ? nil : PostgresRow(handle: handle, index: 0) }
+    public var last: PostgresRow? { isEmpty ? nil : PostgresRow(handle: handle, index: count - 1) }
+    public var underestimatedCount: Int { count }
 
+    /// - Throws: `unexpectedResult` if there is no such row.
     public subscript(index: Int) -> PostgresRow {
-        precondition(index >= 0 && index < count, "no such row: \(index) of \(count)")
-        return PostgresRow(handle: handle, index: index)
+        get throws(PostgresError) {
+            guard index >= 0, index < count else {
+                throw PostgresError(.unexpectedResult, message: "row \(index) of \(count)")
+            }
+            return PostgresRow(handle: handle, index: index)
+        }
+    }
+
+    public func makeIterator() -> Iterator { Iterator(handle: handle, count: count) }
+
+    /// The rows in the server's order.
+    public struct Iterator: IteratorProtocol {
+        let handle: ResultHandle
+        let count: Int
+        private var index = 0
+
+        init(handle: ResultHandle, count: Int) {
+            (self.handle, self.count) = (handle, count)
+        }
+
+        public mutating func next() -> PostgresRow? {
+            guard index < count else { return nil }
+            defer { index += 1 }
+            return PostgresRow(handle: handle, index: index)
+        }
     }
 }
 
@@ -40,14 +67,15 @@ public struct PostgresRow: Sendable {
     @usableFromInline let handle: ResultHandle
     @usableFromInline let index: Int
 
-    /// Decodes the value of a column. Traps if there is no such column.
+    /// Decodes the value of a column.
     ///
-    /// - Throws: `null` or `mismatch` if the value does not fit `Value`.
+    /// - Throws: `null` or `mismatch` if the value does not fit `Value`; `noSuchColumn`.
     @inlinable
     public func decode<Value: PostgresDecodable>(
         _ column: Int, as type: Value.Type = Value.self
     ) throws(PostgresDecodeError) -> Value {
         guard let field = handle.field(index, column) else {
+            guard handle.hasColumn(column) else { throw error(.noSuchColumn, column) }
             guard let null = Value.fromNull() else { throw error(.null, column) }
             return null
         }
@@ -64,12 +92,12 @@ public struct PostgresRow: Sendable {
         try decode(PostgresResult(handle).column(name), as: type)
     }
 
-    /// Traps if there is no such column.
+    /// True also if there is no such column.
     public func isNull(_ column: Int) -> Bool {
         handle.field(index, column) == nil
     }
 
-    /// Lends the column's bytes in PostgreSQL's binary format; nil for NULL.
+    /// Lends the column's bytes in PostgreSQL's binary format; nil for NULL, and if there is no such column.
     public func withBytes<Value>(_ column: Int, _ body: (RawSpan) throws -> Value) rethrows -> Value? {
         guard let field = handle.field(index, column) else { return nil }
         return try body(RawSpan(_unsafeBytes: field))
@@ -77,15 +105,16 @@ public struct PostgresRow: Sendable {
 
     @usableFromInline
     func error(_ reason: PostgresDecodeError.Reason, _ column: Int) -> PostgresDecodeError {
-        PostgresDecodeError(reason, column: handle.columnName(column))
+        PostgresDecodeError(reason, column: handle.hasColumn(column) ? handle.columnName(column) : "\(column)")
     }
 }
 
-/// A column does not have the type that the code expects: a defect of the code or of a migration, never of a caller.
+/// A column is missing or does not have the type that the code expects: a defect of the code, of a migration or of a
+/// pooler, never of a caller.
 public struct PostgresDecodeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The way in which the column does not fit.
     public enum Reason: Hashable, Sendable {
-        /// The result has no column of this name.
+        /// The result has no column of this name or number.
         case noSuchColumn
         /// NULL, and the type is not optional.
         case null

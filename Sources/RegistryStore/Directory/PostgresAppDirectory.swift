@@ -79,7 +79,8 @@ public actor PostgresAppDirectory: AppDirectory {
     private func validated() async throws -> DirectorySnapshot {
         let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.version))
         let last = lastRead
-        guard try rows[0].decode(0, as: Int64.self) != last.version else { return last }
+        guard let version = rows.first else { throw StoreError.failed("the table directory_version has no row") }
+        guard try version.decode(0, as: Int64.self) != last.version else { return last }
         let new = try await load()
         cached.withLock { $0 = new }
         return new

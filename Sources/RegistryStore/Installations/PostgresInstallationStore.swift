@@ -148,7 +148,7 @@ extension InstallationRecord {
 
 extension SnapshotPage {
     fileprivate init(_ rows: PostgresResult, limit: Int, of installID: InstallID) throws {
-        let page = rows.prefix(limit)
+        let page = Array(rows.prefix(limit))
         self.init(
             snapshots: try page.map { row in
                 (Timestamp(try row.decode(1)), try SnapshotColumns.decode(row, from: 2, installID: installID))

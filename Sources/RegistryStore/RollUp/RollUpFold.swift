@@ -55,7 +55,7 @@ public struct RollUpFold {
 
     private mutating func lock(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         guard let locked = results[1].first else { return nil }
-        let (moment, horizon) = (results[0][0], try locked.decode(0, as: Int64.self))
+        let (moment, horizon) = (try results[0][0], try locked.decode(0, as: Int64.self))
         // A horizon in the future comes from a database that was dumped.
         let isFuture = horizon > (try moment.decode(1, as: Int64.self))
         let lock = Lock(horizon: isFuture ? 0 : horizon, oldest: try moment.decode(0), time: try moment.decode(2))
@@ -68,7 +68,7 @@ public struct RollUpFold {
     }
 
     private mutating func fold(_ results: [PostgresResult], _ lock: Lock) throws -> [PostgresStatement]? {
-        let row = results[1][0]
+        let row = try results[1][0]
         let deltas: Int64 = try row.decode(0)
         outcome?.deltas = Int(deltas)
         outcome?.isFull = deltas >= batch
@@ -88,7 +88,7 @@ public struct RollUpFold {
     }
 
     private mutating func sweep(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        let row = results[results.count - 1][0]
+        let row = try results[results.count - 1][0]
         let expiries: Int64 = try row.decode(0)
         outcome?.expiries = Int(expiries)
         if expiries >= batch { outcome?.isFull = true }

@@ -178,6 +178,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 guard schema >= schemaVersion else {
                     return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
                 }
+            } catch StoreError.failed(let reason) {
+                return .init(obstacles: ["the database cannot be used: \(reason)"])
             } catch {
                 return .init(obstacles: ["the database does not respond"])
             }
