@@ -95,15 +95,6 @@ public final class EventLoop: Sendable {
 // MARK: - Descriptors and timers, on the loop's thread
 
 extension EventLoop {
-    /// Watches `descriptor` until `unwatch`, and retains `handler` until then. Traps if the system has no memory for
-    /// it.
-    public func watch(_ descriptor: CInt, for interest: Readiness, handler: any ReadinessHandler) -> Watch {
-        guard let watch = watchIfPossible(descriptor, for: interest, handler: handler) else {
-            preconditionFailure("descriptor \(descriptor) cannot be watched: errno \(errno)")
-        }
-        return watch
-    }
-
     /// Watches `descriptor` until `unwatch`, and retains `handler` until then.
     ///
     /// - Returns: nil if the system has no memory or watches left (epoll_ctl(2): `ENOMEM`, `ENOSPC`).

@@ -166,7 +166,7 @@ struct EventLoopTests {
             loop.execute {
                 // One event is enough; a level-triggered poller would call the handler again.
                 let watch = WatchBox()
-                watch.value = loop.watch(
+                watch.value = loop.watchIfPossible(
                     readEnd, for: .readable,
                     handler: Reader { readiness in
                         loop.unwatch(watch.value!)
@@ -207,7 +207,7 @@ struct EventLoopTests {
         let handled = Count()
         let handledBefore = await Task(executorPreference: loop) {
             let watch = WatchBox()
-            watch.value = loop.watch(
+            watch.value = loop.watchIfPossible(
                 readEnd, for: .readable,
                 handler: Reader { _ in
                     loop.unwatch(watch.value!)

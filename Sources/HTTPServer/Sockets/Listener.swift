@@ -56,9 +56,14 @@ actor Listener: ReadinessHandler {
     }
 
     func start() {
-        guard let socket else { return }
-        watch = loop.watch(socket.descriptor, for: .readable, handler: self)
         retry = loop.makeTimer { [weak self] in self?.assumeIsolated { $0.resume() } }
+        watchSocket()
+    }
+
+    private func watchSocket() {
+        guard let socket else { return }
+        watch = loop.watchIfPossible(socket.descriptor, for: .readable, handler: self)
+        if watch == nil { pause("the system has no memory or epoll watches left (fs.epoll.max_user_watches)") }
     }
 
     nonisolated func descriptorIsReady(_ readiness: Readiness) {
@@ -71,10 +76,10 @@ actor Listener: ReadinessHandler {
 
     /// Polls again after a pause.
     func resume() {
-        guard isPaused, let watch else { return }
+        guard isPaused else { return }
         isPaused = false
         retry?.unset()
-        loop.change(watch, to: .readable)
+        if let watch { loop.change(watch, to: .readable) } else { watchSocket() }
     }
 
     /// Refuses new handshakes, accepts connections that have begun, and then closes the socket. The queue of an
@@ -91,9 +96,9 @@ actor Listener: ReadinessHandler {
 
     /// Closes the socket; the kernel resets connections that were not accepted.
     func close() {
-        guard let watch else { return }
-        loop.unwatch(watch)
-        self.watch = nil
+        guard socket != nil else { return }
+        if let watch { loop.unwatch(watch) }
+        watch = nil
         retry?.unset()
         stopTimer?.unset()
         (retry, stopTimer) = (nil, nil)
@@ -153,10 +158,10 @@ actor Listener: ReadinessHandler {
     }
 
     private func pause(_ reason: String) {
-        guard !isPaused, let watch else { return }
+        guard !isPaused else { return }
         warn(reason)
         isPaused = true
-        loop.change(watch, to: [])
+        if let watch { loop.change(watch, to: []) }
         retry?.set(after: Self.retryDelay)
     }
 

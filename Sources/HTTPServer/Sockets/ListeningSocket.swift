@@ -17,7 +17,7 @@ final class ListeningSocket: Sendable {
     /// Whether all loops accept from one queue. Another process holds the queue too, and it outlives this process.
     let isInherited: Bool
 
-    private init(descriptor: CInt, address: SocketAddress, isInherited: Bool = false) {
+    init(descriptor: CInt, address: SocketAddress, isInherited: Bool = false) {
         self.descriptor = descriptor
         self.address = address
         self.isInherited = isInherited

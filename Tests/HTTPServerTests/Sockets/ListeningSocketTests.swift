@@ -1,4 +1,6 @@
+import EventLoop
 import Glibc
+import Logging
 import Testing
 
 @testable import HTTPServer
@@ -31,6 +33,27 @@ struct ListeningSocketTests {
 
     @Test(arguments: ["::1", "127.0.0.1"]) func startFails_whenAnAddressIsInUse(_ address: String) {
         #expect(throws: ListenError.self) { try open([address: EADDRINUSE]) }
+    }
+
+    /// As if the system had no epoll watch left: a regular file cannot be watched.
+    @Test func listener_triesAgain_whenItsSocketCannotBeWatched() async throws {
+        let loop = EventLoop(name: "listener")
+        defer { loop.stop() }
+        let socket = ListeningSocket(
+            descriptor: Glibc.open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+            address: try ListeningSocket.open(ListenAddress(host: "127.0.0.1", port: 0), count: 1)[0][0].address)
+        var logger = Logger(label: "listener")
+        logger.logLevel = .critical
+        let listener = Listener(
+            socket, loop: loop, limits: ConnectionLimits(HTTPServerConfiguration(addresses: [])), logger: logger
+        ) { _ in false }
+        await listener.start()
+        #expect(await listener.isPaused)
+        await listener.resume()
+        #expect(await listener.isPaused)
+        await withCheckedContinuation { continuation in
+            loop.execute { listener.assumeIsolated { $0.stop { continuation.resume() } } }
+        }
     }
 
     /// As processes that start at the same moment. Another program may take a port between two of its uses.
