@@ -93,9 +93,27 @@ struct CleanUpUpkeep {
 
     /// Folds the deltas that the run appended and that no service has folded.
     func foldRollUp() throws {
-        for row in try session.execute(RollUpStatements.allApps) {
-            let app = AppNumber(try row.decode(0))
+        try session.execute(RollUpStatements.allApps).forEachApp { app in
             _ = try nodes.with([app]) { try RollUpFold.runAll(app, in: session) }
         }
+    }
+}
+
+extension PostgresResult {
+    /// Runs `body` for the app of each row, also if it failed for an earlier one.
+    ///
+    /// - Throws: the first failure, at the end; a cancellation at once.
+    func forEachApp(_ body: (AppNumber) throws -> Void) throws {
+        var failure: (any Error)?
+        for row in self {
+            do {
+                try body(AppNumber(try row.decode(0)))
+            } catch let error as PostgresError where error.kind == .cancelled {
+                throw error
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 }

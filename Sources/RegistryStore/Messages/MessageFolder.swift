@@ -23,10 +23,11 @@ public struct MessageFolder: Sendable {
 
     /// Folds until it is cancelled, at most half of the time. A failure is retried in the next round.
     public func run() async {
+        var batches: [AppNumber: FoldBatch] = [:]
         while !Task.isCancelled {
             let start = ContinuousClock.now
             do {
-                try await fold()
+                try await fold(&batches)
             } catch {
                 failures.increment()
             }
@@ -35,21 +36,30 @@ public struct MessageFolder: Sendable {
         }
     }
 
-    func fold() async throws {
+    /// Folds each app's changes, also if the fold of an earlier app fails.
+    func fold(_ batches: inout [AppNumber: FoldBatch]) async throws {
         for row in try await postgres.execute(PostgresStatement(MessageSumStatements.waiting)) {
             let app = AppNumber(try row.decode(0))
-            var isFull = true
-            while isFull, !Task.isCancelled {
-                let rows = try await postgres.execute(MessageSumStatements.fold(app, limit: Self.batch))
-                isFull = try rows[0].decode(0, as: Int.self) >= Self.batch
+            do {
+                try await fold(app, &batches[app, default: FoldBatch(max: Self.batch)])
+            } catch {
+                failures.increment()
+            }
+        }
+    }
+
+    private func fold(_ app: AppNumber, _ batch: inout FoldBatch) async throws {
+        var isFull = true
+        while isFull, !Task.isCancelled {
+            isFull = try await batch.with { limit in
+                try await postgres.execute(MessageSumStatements.fold(app, limit: limit))[0].decode(0) >= limit
             }
         }
     }
 
     /// Folds all changes of all apps, for the night job.
     static func foldAll(in session: PostgresSession) throws {
-        for row in try session.execute(PostgresStatement(MessageSumStatements.waiting)) {
-            let app = AppNumber(try row.decode(0))
+        try session.execute(PostgresStatement(MessageSumStatements.waiting)).forEachApp { app in
             while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch
             {
                 try session.checkCancellation()

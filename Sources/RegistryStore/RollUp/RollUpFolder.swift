@@ -49,6 +49,7 @@ public struct RollUpFolder: Sendable {
         var schedule = RollUpSchedule(
             deltasMax: limits.deltasMax, ageMax: postgres.isDistributed ? limits.ageOnCitusMax : limits.ageMax)
         let outages = AppOutageLog()
+        var batches: [AppNumber: FoldBatch] = [:]
         var isPrepared = false
         var removed = 0
         while !Task.isCancelled {
@@ -59,7 +60,10 @@ public struct RollUpFolder: Sendable {
                     isPrepared = true
                 }
                 for app in schedule.due(try await waiting(outages), now: start) {
-                    removed += try await apart(app, outages) { try await fold(app) } ?? 0
+                    removed +=
+                        await apart(app, outages) {
+                            try await fold(app, &batches[app, default: FoldBatch(max: limits.batch)])
+                        } ?? 0
                 }
                 if removed >= limits.vacuumAfter {
                     removed = 0
@@ -81,7 +85,7 @@ public struct RollUpFolder: Sendable {
                 let app = AppNumber(try row.decode(0))
                 let statement = RollUpStatements.waiting(in: app, countMax: countMax)
                 rows +=
-                    try await apart(app, outages) {
+                    await apart(app, outages) {
                         Array(try await postgres.execute(statement, timeout: Self.lookOnCitusTimeout))
                     } ?? []
             }
@@ -96,14 +100,14 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    /// On Citus, an app whose node is away or hangs does not keep others from being folded.
+    /// An app whose fold fails, or whose node on Citus is away or hangs, does not keep others from being folded.
     ///
     /// - Returns: nil if `body` failed or was left out.
     private func apart<Value>(
         _ app: AppNumber, _ outages: AppOutageLog, _ body: () async throws -> Value
-    ) async throws -> Value? {
-        guard postgres.isDistributed else { return try await body() }
+    ) async -> Value? {
         do {
+            guard postgres.isDistributed else { return try await body() }
             return try await outages.serving(app, on: postgres.loop, body)
         } catch {
             failures.increment()
@@ -114,14 +118,38 @@ public struct RollUpFolder: Sendable {
     /// Folds the waiting deltas and expired sessions of an app.
     ///
     /// - Returns: how many rows were removed.
-    private func fold(_ app: AppNumber) async throws -> Int {
+    private func fold(_ app: AppNumber, _ batch: inout FoldBatch) async throws -> Int {
         var removed = 0
-        while !Task.isCancelled, let outcome = try await RollUpFold.run(app, batch: limits.batch, on: postgres) {
+        while !Task.isCancelled,
+            let outcome = try await batch.with({ try await RollUpFold.run(app, batch: $0, on: postgres) })
+        {
             folded.increment(by: Int64(outcome.deltas))
             removed += outcome.deltas + outcome.expiries
             if !outcome.isFull { break }
         }
         return removed
+    }
+}
+
+/// The most rows of an app's next fold. A failure halves it: a smaller batch needs less time, memory and disk. A
+/// success adds an eighth.
+struct FoldBatch {
+    let max: Int
+    private(set) var size: Int
+
+    init(max: Int) {
+        (self.max, size) = (max, max)
+    }
+
+    mutating func with<Value>(_ fold: (_ batch: Int) async throws -> Value) async throws -> Value {
+        do {
+            let value = try await fold(size)
+            size = min(max, size + size / 8 + 1)
+            return value
+        } catch {
+            size = Swift.max(1, size / 2)
+            throw error
+        }
     }
 }
 

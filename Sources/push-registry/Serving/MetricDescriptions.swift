@@ -43,7 +43,7 @@ enum MetricDescriptions {
                 help: "Calls with counts of messages refused: the queue was full, or the wait too long."),
             MetricDescription(
                 prefix: "message_fold_failures_total",
-                help: "Failed rounds of folding the sums of messages; they are repeated."),
+                help: "Failed folds of the sums of messages; they are repeated."),
             MetricDescription(
                 prefix: "notifications_total",
                 help: "Notifications of posts to this process, by result: stored, repeated (same dedupId), dropped "
@@ -99,7 +99,7 @@ enum MetricDescriptions {
             MetricDescription(
                 prefix: "rollup_deltas_folded_total", help: "Deltas that this process folded into the roll-up."),
             MetricDescription(
-                prefix: "rollup_fold_failures_total", help: "Failed rounds of folding the roll-up; they are repeated."),
+                prefix: "rollup_fold_failures_total", help: "Failed folds of the roll-up; they are repeated."),
             MetricDescription(
                 prefix: "registry_changes_total", help: "Events that this process wrote, by event and reason."),
             MetricDescription(

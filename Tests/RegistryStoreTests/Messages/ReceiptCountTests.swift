@@ -127,6 +127,28 @@ struct ReceiptCountTests {
         }
     }
 
+    @Test(arguments: [false, true]) func sums_areFolded_behindAnAppWhoseFoldFails(atNight isNight: Bool) async throws {
+        try await TestStores.with { stores in
+            try await stores.fail(changesOf: "message_sum", when: "NEW.app_id = 1")
+            let behind = try await stores.appBehind()
+            _ = try await stores.sql(
+                """
+                INSERT INTO message_delta
+                    (app_id, message, cell, targeted, accepted, failed, delivered, opened, dismissed)
+                SELECT a, 1, 1, 1, 0, 0, 0, 0, 0 FROM unnest(ARRAY[1, \(behind)]) AS a
+                """)
+            if isNight {
+                await #expect(throws: PostgresError.self) {
+                    try await PostgresSession.withSession(stores.configuration) { try MessageFolder.foldAll(in: $0) }
+                }
+            } else {
+                try await MessageFolder(postgres: stores.postgres).fold()
+            }
+            let waiting: [Int32] = try await stores.sql("SELECT app_id FROM message_delta").map { try $0.decode(0) }
+            #expect(waiting == [1])
+        }
+    }
+
     @Test func target_countsOnce_andIsRememberedWithItsUser() async throws {
         try await withStores(1) { stores, messages in
             let (app, store) = (stores.app.number, messages[0])

@@ -112,6 +112,67 @@ struct RollUpTests {
         }
     }
 
+    private static var hurried: RollUpFolder.Limits {
+        var limits = RollUpFolder.Limits()
+        limits.interval = .milliseconds(1)
+        limits.restMax = .milliseconds(10)
+        limits.ageMax = .zero
+        return limits
+    }
+
+    private func whileFolding(
+        _ stores: TestStores, _ limits: RollUpFolder.Limits, _ body: () async throws -> Void
+    ) async throws {
+        let folder = RollUpFolder(postgres: stores.postgres, limits: limits)
+        let task = Task { await folder.run() }
+        defer { task.cancel() }
+        try await body()
+    }
+
+    @Test func app_isFolded_behindAnAppWhoseFoldFails() async throws {
+        try await TestStores.with { stores in
+            try await stores.fail(changesOf: "rollup_cube", when: "NEW.app_id = 1")
+            try await stores.register("i10", token: "aaaaaaaaaaaaaa10")
+            let behind = try await stores.appBehind()
+            _ = try await stores.sql(
+                """
+                INSERT INTO rollup_delta (app_id, transaction_id, cell, active, installations)
+                VALUES (\(behind), pg_current_xact_id()::text::bigint, 1, 1, 1)
+                """)
+            try await whileFolding(stores, Self.hurried) {
+                try await eventually {
+                    try await stores.count("SELECT count(*) FROM rollup_delta WHERE app_id = \(behind)") == 0
+                }
+            }
+            #expect(try await stores.count("SELECT count(*) FROM rollup_delta") > 0)
+        }
+    }
+
+    @Test func batch_isHalved_untilItsFoldEndsInTime() async throws {
+        try await TestStores.with { stores in
+            for number in 10..<26 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            _ = try await stores.sql(
+                """
+                CREATE FUNCTION refuse_more() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN
+                    IF (SELECT count(*) FROM old_rows) > 3 THEN
+                        RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014';
+                    END IF;
+                    RETURN NULL;
+                END $$
+                """)
+            _ = try await stores.sql(
+                """
+                CREATE TRIGGER refuse_more AFTER DELETE ON rollup_delta REFERENCING OLD TABLE AS old_rows
+                FOR EACH STATEMENT EXECUTE FUNCTION refuse_more()
+                """)
+            try await whileFolding(stores, Self.hurried) {
+                try await eventually { try await stores.count("SELECT count(*) FROM rollup_delta") == 0 }
+            }
+            try await stores.expectExact()
+        }
+    }
+
     private static let changes: [PostgresStatement] = [
         "UPDATE installation SET locale = 'fr_FR' WHERE install_id = 'i10'",
         "UPDATE installation SET time_zone_id = 'Asia/Tokyo' WHERE install_id = 'i11'",

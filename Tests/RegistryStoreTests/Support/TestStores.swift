@@ -5,7 +5,8 @@ import Logging
 import Migrations
 import PostgresClient
 import PushRegistry
-import RegistryStore
+
+@testable import RegistryStore
 
 /// The stores over a database of their own, with one app.
 struct TestStores: Sendable {
@@ -59,6 +60,27 @@ struct TestStores: Sendable {
 
     func sql(_ statement: PostgresStatement) async throws -> PostgresResult {
         try await postgres.execute(statement.unprepared())
+    }
+
+    /// Lets each change of a row fail that meets a condition.
+    func fail(changesOf table: PostgresSQL, when condition: PostgresSQL) async throws {
+        _ = try await sql(
+            """
+            CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN RAISE EXCEPTION 'a damaged index' USING ERRCODE = 'XX002'; END $$
+            """)
+        _ = try await sql(
+            PostgresStatement(
+                """
+                CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON \(sql: table) FOR EACH ROW WHEN (\(sql: condition))
+                EXECUTE FUNCTION fail()
+                """))
+    }
+
+    /// - Returns: the number of another app, which background work reaches after the first one.
+    func appBehind() async throws -> Int32 {
+        try await PostgresAppDirectory(postgres: postgres).put(AppID("com.example.news"), policy: .standard).app
+            .number.rawValue
     }
 
     func key(_ installID: String) throws -> InstallationKey {
@@ -127,5 +149,12 @@ extension Migration {
     fileprivate init(_ file: MigrationFile) {
         let parts = file.name.split(separator: "_", maxSplits: 1)
         self.init(version: Int(parts[0])!, name: String(parts[1]), sql: file.sql)
+    }
+}
+
+extension MessageFolder {
+    func fold() async throws {
+        var batches: [AppNumber: FoldBatch] = [:]
+        try await fold(&batches)
     }
 }
