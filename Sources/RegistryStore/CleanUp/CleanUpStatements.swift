@@ -37,13 +37,14 @@ enum CleanUpStatements {
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
     /// A session is busy if it executes a statement or ended one in the last 100 ms: sessions that execute thousands a
-    /// second are idle in between. PostgreSQL hides the state of another role's session from a role without
-    /// `pg_read_all_stats`; such a session counts as busy.
+    /// second are idle in between. The background sessions of services do not count: they poll. PostgreSQL hides the
+    /// state of another role's session from a role without `pg_read_all_stats`; such a session counts as busy.
     static let busySessions = PreparedSQL(
         serving: "Clean-up: counts other busy sessions, to slow down for them.",
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND application_name IS DISTINCT FROM \(literal: BackgroundSession.name)
             AND (state IS NULL AND usesysid IS NOT NULL OR backend_type = 'client backend'
                 AND (state = 'active' OR state_change > clock_timestamp() - interval '100 milliseconds'))
         """)
@@ -238,4 +239,10 @@ extension CleanUpStep {
     /// Whether the step deletes waiting notifications. A probably replaced installation may be a second device, and
     /// loses none (R5).
     var endsEpoch: Bool { self == .sessionEnded || self == .purged }
+}
+
+/// The session of a service's background work, which folds. It polls several times a second, also in an idle service.
+public enum BackgroundSession {
+    /// As `application_name`.
+    public static let name = "push-registry background"
 }

@@ -57,12 +57,12 @@ extension Database {
     /// The timeout of one statement of the folding session.
     static let foldingTimeout = Duration.seconds(30)
 
-    /// The session that folds the deltas of the roll-up.
+    /// The session of the background work, which folds the deltas of the roll-up.
     private func foldingConfiguration(isDistributed: Bool) throws -> PostgresConfiguration {
         var settings = ["jit": "off", "statement_timeout": "\(Self.foldingTimeout.components.seconds)s"]
         if isDistributed { settings["citus.propagate_set_commands"] = "local" }
         return try PostgresConfiguration(
-            connectionString, settings: settings,
+            connectionString, applicationName: BackgroundSession.name, settings: settings,
             transactionSettings: isDistributed ? ["SET LOCAL lock_timeout = '5s'"] : [])
     }
 

@@ -37,6 +37,15 @@ struct CleanUpRunTests {
         #expect(app.part(of: again.report)["counts"]["stale"] == 0)
     }
 
+    /// By this name the job knows it.
+    @Test func backgroundWork_hasASessionOfItsOwn_whichIsNoLoad() async throws {
+        let app = try await NightApp.make()
+        try await eventually("the service works in the background") {
+            try await app.registry.database.count(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'push-registry background'") == 1
+        }
+    }
+
     @Test func breaker_skipsAWholeApp_andNoOther() async throws {
         let (wrong, right) = (try await NightApp.make(), try await NightApp.make())
         for app in [wrong, right] {

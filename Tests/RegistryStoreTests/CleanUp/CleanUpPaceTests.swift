@@ -19,6 +19,30 @@ struct CleanUpPaceTests {
         }
     }
 
+    /// The background session of an idle service polls several times a second.
+    @Test func backgroundSessionOfAService_isNoLoad() async throws {
+        try await TestStores.with { stores in
+            let batch: @Sendable () async throws -> Int = {
+                try await PostgresSession.withSession(stores.configuration) { try CleanUpPace($0).batch }
+            }
+            async let work: Void = stores.postgres.withTransaction(timeout: .seconds(60)) { transaction in
+                _ = try await transaction.execute(
+                    PostgresStatement("SELECT set_config('application_name', \(BackgroundSession.name), true)"))
+                _ = try await transaction.execute("SET LOCAL statement_timeout = 0")
+                _ = try await transaction.execute("SELECT pg_sleep(30)")
+            }
+            let isWorking = { @Sendable in
+                try await stores.count("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") == 1
+            }
+            try await eventually { try await isWorking() }
+            try await eventually { try await batch() == CleanUpPace.batch(beside: 0) }
+            #expect(try await isWorking())
+            _ = try await stores.sql(
+                "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep'")
+            try? await work
+        }
+    }
+
     @Test func job_worksATenthOfTheTime_besideBusySessions() {
         #expect(CleanUpPace.rest(after: .milliseconds(3), beside: 1) == .milliseconds(27))
         #expect(CleanUpPace.rest(after: .seconds(1), beside: 4) == .seconds(2))
