@@ -125,7 +125,8 @@ extension ImportInput {
         var names = names
         var elements = JSONElements(wrappers: ImportSource.ownWrappers)
         switch InputShape(part.bytes.peek(InputShape.peekBytes), elements) {
-        case nil, .xml: return
+        case nil: _ = try part.bytes.read()
+        case .xml: return
         case .table: try readTable(part, names, &reading)
         case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, JSONLine.cut)
         case .elements:
@@ -183,7 +184,7 @@ extension ImportInput {
 
 extension ImportInput {
     private func readForeign(_ part: ImportFiles.Part, _ reader: ForeignReader, _ reading: inout Reading) throws {
-        guard var rows = ForeignRows(part.bytes, reader.format.elements) else { return }
+        guard var rows = try ForeignRows(part.bytes, reader.format.elements) else { return }
         while !reading.isFinished, let (line, row) = try rows.next() {
             switch row {
             case .failure(let faults):

@@ -31,7 +31,7 @@ struct ImportPlan: Sendable {
         guard case .foreign(let reader) = source else { return }
         var scan = ForeignScan(now: now)
         try files.forEachPart { part in
-            guard var rows = ForeignRows(part.bytes, reader.format.elements) else { return true }
+            guard var rows = try ForeignRows(part.bytes, reader.format.elements) else { return true }
             while let (_, row) = try rows.next() {
                 try Self.scan(row, reader, &scan)
                 progress(scan.facts.rows)

@@ -57,9 +57,12 @@ struct ImportDetection {
     ) throws -> Found? {
         let wrappers = ForeignFormat.all.reduce(into: ImportSource.ownWrappers) { $0.formUnion($1.wrappers) }
         let elements = JSONElements(wrappers: wrappers, allowsEmptyPages: false)
-        let head = PeekableBytes(HeadBytes(part.bytes.peek(InputShape.peekBytes)))
+        let peeked = part.bytes.peek(InputShape.peekBytes)
+        // A file of which nothing can be read is not an empty one.
+        if peeked.isEmpty { _ = try part.bytes.read() }
+        let head = PeekableBytes(HeadBytes(peeked))
         let shape = InputShape(head.peek(InputShape.peekBytes), elements)
-        guard let shape, var rows = ForeignRows(head, elements) else { return nil }
+        guard let shape, var rows = try ForeignRows(head, elements) else { return nil }
         var found: [Found] = []
         var (hasNames, hasRows) = (false, false)
         for _ in 0..<rowsMax {

@@ -11,6 +11,9 @@ protocol ByteSource: AnyObject {
 /// A compressed file or a JSON text that was cut off. All records before the end are good.
 struct InputEndsEarly: Error {}
 
+/// A compressed file whose content is not what was compressed.
+struct InputDamaged: Error {}
+
 /// A file or standard input.
 final class FileBytes: ByteSource {
     private static let readBytes = 256 * 1_024

@@ -8,6 +8,8 @@ struct ImportFiles {
     struct Part {
         /// For reports: `fleet.csv`, `-`, `export.zip/part-1.json`.
         let name: String
+        /// The argument of the command.
+        let file: String
         let bytes: PeekableBytes
     }
 
@@ -61,23 +63,42 @@ struct ImportFiles {
         for (name, handle) in zip(names, handles) {
             if Self.size(handle) != nil { try handle.seek(toOffset: 0) }
             let bytes = PeekableBytes(FileBytes(handle, progress: progress))
-            guard try Self.forEachPart(of: Part(name: name, bytes: bytes), body) else { return }
+            do {
+                guard try Self.forEachPart(of: Part(name: name, file: name, bytes: bytes), body) else { return }
+            } catch is InputDamaged {
+                throw ImportFailure("\(name) is damaged.")
+            } catch is InputEndsEarly {
+                throw ImportFailure("\(name) is cut off.")
+            }
         }
     }
 
     /// An archive's files may be compressed once more.
     private static func forEachPart(of part: Part, depth: Int = 0, _ body: (Part) throws -> Bool) throws -> Bool {
         if part.bytes.peek(2).elementsEqual(GzipBytes.signature) {
-            return try body(Part(name: part.name, bytes: PeekableBytes(try GzipBytes(part.bytes))))
+            let bytes = PeekableBytes(try GzipBytes(part.bytes))
+            return try read(Part(name: part.name, file: part.file, bytes: bytes), body)
         }
-        guard depth == 0, part.bytes.peek(4).elementsEqual(ZipBytes.signature) else { return try body(part) }
+        guard depth == 0, part.bytes.peek(4).elementsEqual(ZipBytes.signature) else { return try read(part, body) }
         let archive = ZipBytes(part.bytes)
         while let entry = try archive.next() {
-            let inner = Part(name: "\(part.name)/\(entry.name)", bytes: PeekableBytes(entry.bytes))
-            guard !entry.name.hasSuffix("/"), !entry.name.hasPrefix("__MACOSX/") else { continue }
+            let inner = Part(
+                name: "\(part.name)/\(entry.name)", file: part.file, bytes: PeekableBytes(entry.bytes))
+            // Folders, and what macOS adds: __MACOSX/._a and .DS_Store.
+            guard let file = entry.name.split(separator: "/", omittingEmptySubsequences: false).last, !file.isEmpty,
+                !file.hasPrefix(".")
+            else { continue }
             guard try forEachPart(of: inner, depth: 1, body) else { return false }
         }
         return true
+    }
+
+    private static func read(_ part: Part, _ body: (Part) throws -> Bool) throws -> Bool {
+        let head = part.bytes.peek(4)
+        guard !head.contains(0), !head.starts(with: [0xFF, 0xFE]), !head.starts(with: [0xFE, 0xFF]) else {
+            throw ImportFailure("\(part.name) is not UTF-8, but perhaps UTF-16: convert it.")
+        }
+        return try body(part)
     }
 
     private static func open(_ name: String) throws -> FileHandle {

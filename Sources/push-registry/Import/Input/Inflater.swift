@@ -72,7 +72,7 @@ final class InflatedBytes: ByteSource {
             }
             let step: (bytes: [UInt8], used: Int, isEnd: Bool)
             do { step = try inflater.inflate(input, from: start) } catch {
-                throw ImportFailure("A compressed file is damaged.")
+                throw InputDamaged()
             }
             start += step.used
             if step.isEnd {
@@ -100,9 +100,13 @@ final class GzipBytes: ByteSource {
     func read() throws -> [UInt8]? {
         while true {
             if let bytes = try member.read() { return bytes }
-            // Bytes behind the last member that are no member are padding, as gzip itself has it.
-            guard source.peek(2).elementsEqual(Self.signature) else { return nil }
+            guard source.peek(2).elementsEqual(Self.signature) else { break }
             member = try InflatedBytes(source, .gzip)
         }
+        // Zeros are padding. Other bytes are a member that was overwritten.
+        while let rest = try source.read() {
+            guard rest.allSatisfy({ $0 == 0 }) else { throw InputDamaged() }
+        }
+        return nil
     }
 }

@@ -1,3 +1,5 @@
+import CZlib
+
 /// Reads the files of a zip archive one after the other, from the local headers (APPNOTE 4.3.7), so that the archive
 /// may come from a pipe. (Swift's zip libraries need a file that can be sought, or read entries into memory.)
 final class ZipBytes {
@@ -19,8 +21,9 @@ final class ZipBytes {
     /// A file of the archive.
     struct Entry {
         let name: String
-        let bytes: any ByteSource
-        fileprivate let hasDescriptor: Bool
+        let bytes: ChecksummedBytes
+        /// Nil if it stands behind the data.
+        fileprivate let checksum: UInt?
         fileprivate let isLong: Bool
     }
 
@@ -32,7 +35,8 @@ final class ZipBytes {
     func next() throws -> Entry? {
         if let entry {
             while try entry.bytes.read() != nil {}
-            if entry.hasDescriptor { try skipDescriptor(isLong: entry.isLong) }
+            let checksum = try entry.checksum ?? readDescriptor(isLong: entry.isLong)
+            guard checksum == entry.bytes.checksum else { throw InputDamaged() }
         }
         entry = nil
         guard source.peek(4).elementsEqual(Self.signature) else {
@@ -52,7 +56,7 @@ final class ZipBytes {
         let flags = UInt16(number(6, 2))
         guard flags & Flag.encrypted == 0 else { throw ImportFailure("The zip archive is encrypted.") }
         let (nameCount, extraCount) = (number(26, 2), number(28, 2))
-        guard nameCount <= Self.nameBytesMax else { throw ImportFailure("The zip archive is damaged.") }
+        guard nameCount <= Self.nameBytesMax else { throw InputDamaged() }
         let name = String(decoding: try source.take(nameCount), as: UTF8.self)
         let extra = try source.take(extraCount)
         let hasDescriptor = flags & Flag.hasDescriptor != 0
@@ -63,7 +67,9 @@ final class ZipBytes {
         case Self.storedMethod where !hasDescriptor || size > 0: bytes = StoredBytes(source, count: size)
         default: throw ImportFailure("The zip archive uses a compression that is not supported.")
         }
-        return Entry(name: name, bytes: bytes, hasDescriptor: hasDescriptor, isLong: Self.longSize(extra) != nil)
+        return Entry(
+            name: name, bytes: ChecksummedBytes(bytes), checksum: hasDescriptor ? nil : UInt(number(14, 4)),
+            isLong: Self.longSize(extra) != nil)
     }
 
     /// The compressed size in the extra field of zip64 (APPNOTE 4.5.3), behind the uncompressed one.
@@ -82,9 +88,27 @@ final class ZipBytes {
     }
 
     /// CRC and sizes behind the data (APPNOTE 4.3.9); the signature is optional.
-    private func skipDescriptor(isLong: Bool) throws {
+    ///
+    /// - Returns: the CRC.
+    private func readDescriptor(isLong: Bool) throws -> UInt {
         if source.peek(4).elementsEqual([0x50, 0x4B, 0x07, 0x08]) { _ = try source.take(4) }
-        _ = try source.take(isLong ? 20 : 12)
+        return try source.take(isLong ? 20 : 12).prefix(4).reversed().reduce(0) { $0 << 8 | UInt($1) }
+    }
+}
+
+/// Computes the CRC-32 of the bytes that it passes on.
+final class ChecksummedBytes: ByteSource {
+    private let source: any ByteSource
+    private(set) var checksum: UInt = 0
+
+    init(_ source: any ByteSource) {
+        self.source = source
+    }
+
+    func read() throws -> [UInt8]? {
+        guard let bytes = try source.read() else { return nil }
+        checksum = bytes.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, CUnsignedInt($0.count)) }
+        return bytes
     }
 }
 

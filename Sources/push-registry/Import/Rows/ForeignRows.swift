@@ -14,8 +14,13 @@ struct ForeignRows {
     private var isCutOff = false
 
     /// Nil for a file that is empty.
-    init?(_ bytes: PeekableBytes, _ elements: JSONElements) {
-        guard let shape = InputShape(bytes.peek(InputShape.peekBytes), elements) else { return nil }
+    ///
+    /// - Throws: the error of reading a file of which nothing can be read.
+    init?(_ bytes: PeekableBytes, _ elements: JSONElements) throws {
+        guard let shape = InputShape(bytes.peek(InputShape.peekBytes), elements) else {
+            _ = try bytes.read()
+            return nil
+        }
         (self.shape, self.elements) = (shape, elements)
         cutter = RecordCutter(bytes, recordBytesMax: Self.rowBytesMax)
     }
