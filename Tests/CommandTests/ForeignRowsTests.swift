@@ -63,6 +63,43 @@ struct ForeignRowsTests {
         #expect(ForeignTime.parse(text)?.description == expected, "\(text)")
     }
 
+    /// Tools write numbers with a fraction, and flags in many words.
+    @Test(
+        arguments: [
+            ("onesignal", "notification_types", "-2.0", true), ("onesignal", "notification_types", "1.0", false),
+            ("onesignal", "notification_types", "off", true), ("airship", "opt_in", "0", true),
+            ("airship", "opt_in", "maybe", true), ("airship", "opt_in", "TRUE", false),
+            ("pinpoint", "OptOut", "YES", true), ("pinpoint", "OptOut", "NONE", false),
+        ])
+    func userOptedOut_unlessTheWordIsKnownToMeanOtherwise(
+        system: String, name: String, word: String, isOptedOut: Bool
+    ) throws {
+        let rows = [
+            "onesignal": "identifier,device_type,\(name)\nt,1,\(word)\n",
+            "airship": "channel_id,device_type,push_address,\(name)\na,android,t,\(word)\n",
+            "pinpoint": "ChannelType,Address,\(name)\nGCM,t,\(word)\n",
+        ]
+        let (reader, row) = try #require(try read(rows[system] ?? "", of: system))
+        guard case .installation(let identity) = try reader.outcome(of: row) else {
+            Issue.record("the row is skipped")
+            return
+        }
+        #expect(identity.isOptedOut == isOptedOut)
+    }
+
+    private func read(
+        _ text: String, of system: String, environment: Provider? = nil
+    ) throws -> (ForeignReader, ForeignRow)? {
+        let format = try #require(ForeignFormat.all.first { $0.name == system })
+        let reader = ForeignReader(
+            format: format, options: ForeignOptions(environment: environment),
+            zones: ForeignTimeZones(links: TimeZoneLinks(zones: "", table: "")))
+        var rows = try ForeignRows(PeekableBytes(TextBytes(text)), format.elements)
+        guard case .success(let row) = try rows?.next()?.row else { return nil }
+        return format.expand(row).first.map { (reader, $0) }
+    }
+
+
     @Test func newestRow_isChosen_inBoundedMemory() throws {
         var rows: [ScannedRow] = []
         for number in 0..<2_000 {

@@ -14,8 +14,11 @@ struct ImportReaderTests {
             """,
         table: "DE\t+0\tEurope/Berlin\nIN\t+0\tAsia/Kolkata")
 
-    private func read(_ values: [ImportField: String]) throws(ImportFaults) -> ImportedInstallation {
-        var reader = ImportReader(links: links, now: Timestamp(microseconds: 1_000))
+    private func read(
+        _ values: [ImportField: String], assumesAuthorization: Bool = false
+    ) throws(ImportFaults) -> ImportedInstallation {
+        var reader = ImportReader(
+            links: links, now: Timestamp(microseconds: 1_000), assumesAuthorization: assumesAuthorization)
         var record = ImportRecord()
         for (field, value) in values { record[field] = value }
         return try reader.installation(record)
@@ -54,7 +57,8 @@ struct ImportReaderTests {
         arguments: [
             ("Asia/Calcutta", nil, "Asia/Kolkata", 19_800), (nil, "3600", Device.noTimeZone, 3_600),
             ("Mars/Base", "60", "Mars/Base", 60),
-            ("Mars/Base", nil, "Mars/Base", 0), ("Europe/Berlin", "7200", "Europe/Berlin", 7_200),
+            ("Mars/Base", nil, Device.noTimeZone, Device.noTimeZoneOffset), ("Europe/Belin", "0", "Europe/Belin", 0),
+            ("", nil, Device.noTimeZone, Device.noTimeZoneOffset), ("Europe/Berlin", "7200", "Europe/Berlin", 7_200),
         ] as [(String?, String?, String, Int32)])
     func timeZone_isResolved_andAnOffsetWithoutANameCounts(
         zone: String?, offset: String?, expected: String, expectedOffset: Int32
@@ -64,6 +68,47 @@ struct ImportReaderTests {
         let device = try read(values).snapshot.device
         #expect(device.timeZoneID == expected)
         #expect(device.timeZoneOffset == expectedOffset)
+    }
+
+    @Test(
+        arguments: [
+            ("authorized", .authorized), ("TRUE", .authorized), ("1", .authorized), ("yes", .authorized),
+            ("opted_in", .authorized), ("optedIn", .authorized), ("Subscribed", .authorized), ("granted", .authorized),
+            ("denied", .denied), ("false", .denied), ("No ", .denied), ("0", .denied), ("unsubscribed", .denied),
+            ("opted-out", .denied), ("default", .notDetermined), ("provisional", .provisional), ("unknown", .unknown),
+            ("", .unknown), ("nope", .notDetermined), ("NULL", .notDetermined), ("2", .notDetermined),
+        ] as [(String, AuthorizationStatus)])
+    func authorization_isReadByATable_andAWordOutsideItIsNotReachable(word: String, expected: AuthorizationStatus)
+        throws
+    {
+        for (provider, token) in [("fcm", "t"), ("huawei", "t"), ("apns", "0123456789abcdef")] {
+            let values: [ImportField: String] = [
+                .installID: "a", .provider: provider, .token: token, .authorizationStatus: word,
+            ]
+            let settings = try read(values, assumesAuthorization: true).snapshot.settings
+            #expect(settings.authorizationStatus == expected)
+            #expect(settings.authorizationAssumed == (expected == .unknown && provider == "apns"))
+        }
+    }
+
+    @Test func valuesThatAreNotUnderstood_areCounted_butNoSecrets() throws {
+        var reader = ImportReader(links: links)
+        for (zone, word) in [
+            ("Europe/Belin", "nope"), ("Europe/Belin", "true"), ("0123456789abcdef", "bob@example.com"),
+            (String(repeating: "x", count: 41), "+49 170 123"), ("Asia/Calcutta", ""),
+        ] {
+            var record = ImportRecord()
+            (record[.installID], record[.provider], record[.token]) = ("a", "fcm", "t")
+            (record[.timeZone], record[.authorizationStatus], record[.alertStyle]) = (zone, word, "loud")
+            _ = try reader.installation(record)
+        }
+        #expect(
+            reader.notUnderstood.counts == [
+                "timeZone": ["Europe/Belin": 2, "(others)": 2], "authorizationStatus": ["nope": 1, "(others)": 2],
+                "alertStyle": ["loud": 5],
+            ])
+        for number in 0..<30 { reader.notUnderstood.add(.carPlaySetting, "word \(number)") }
+        #expect(reader.notUnderstood.counts["carPlaySetting"]?["(others)"] == 10)
     }
 
     /// A later registration begins at the current microsecond, which must be larger.

@@ -4,6 +4,8 @@ import Foundation
 struct FieldReader {
     private let record: ImportRecord
     private(set) var faults: [ImportFault] = []
+    /// Values that no fault rejects, and that count as missing.
+    var notUnderstood: [(field: ImportField, value: String)] = []
 
     init(_ record: ImportRecord) {
         self.record = record
@@ -140,7 +142,16 @@ struct FieldReader {
         var visitor = SettingsVisitor(fields: self)
         settings.visitAll(&visitor)
         self = visitor.fields
+        settings.authorizationStatus = authorizationStatus()
         return settings
+    }
+
+    /// A word that is not in the table does not make an installation reachable, as `unknown` does for most providers.
+    private mutating func authorizationStatus() -> AuthorizationStatus {
+        guard let word = text(.authorizationStatus), !word.allSatisfy(\.isWhitespace) else { return .unknown }
+        if let status = AuthorizationStatus(word: word) { return status }
+        notUnderstood.append((.authorizationStatus, word))
+        return .notDetermined
     }
 
     private mutating func refuse(_ field: ImportField, _ reason: InvalidValue) {
@@ -148,7 +159,7 @@ struct FieldReader {
     }
 }
 
-/// Sets each setting from the field of the same name.
+/// Sets each setting but `authorizationStatus` from the field of the same name.
 private struct SettingsVisitor: NotificationSettingsVisitor {
     /// The fields of the settings, in the order of `visitAll`: looked up by name once, not for each line.
     private static let settingFields = NotificationSettings.names.compactMap { ImportField($0) }
@@ -167,7 +178,9 @@ private struct SettingsVisitor: NotificationSettingsVisitor {
 
     mutating func visit<Setting: OpenSetting>(_ name: StaticString, _ setting: inout Setting) {
         let field = nextField()
-        setting = fields.text(field).map(Setting.init(sent:)) ?? .unknown
+        guard field != .authorizationStatus, let text = fields.text(field), !text.isEmpty else { return }
+        setting = Setting(sent: text)
+        if setting == .unknown, text != setting.rawValue { fields.notUnderstood.append((field, text)) }
     }
 
     mutating func visit(_ name: StaticString, _ flag: inout Bool?) {

@@ -31,6 +31,8 @@ public struct ImportReader: Sendable {
     private let lastSeenDefault: Timestamp?
     private let assumesAuthorization: Bool
     private var offsets: [String: Int32] = [:]
+    /// Of the valid lines so far.
+    public var notUnderstood = NotUnderstood()
 
     /// - Parameters:
     ///   - now: when the import begins.
@@ -69,6 +71,7 @@ public struct ImportReader: Sendable {
         settings.authorizationAssumed = assumesAuthorization && isUnknown
         let device = device(&fields, installID, provider ?? .fcm)
         guard fields.faults.isEmpty, let token, let device else { throw ImportFaults(fields.faults) }
+        for (field, value) in fields.notUnderstood { notUnderstood.add(field, value) }
         return ImportedInstallation(
             token: token, keys: keys, userID: userID, session: session, generation: generation, createdAt: createdAt,
             lastSeenAt: lastSeenAt, snapshot: Snapshot(settings: settings, device: device))
@@ -99,18 +102,21 @@ public struct ImportReader: Sendable {
     }
 
     /// Without a name, the offset counts if there is one. With a name but no offset, the offset is the zone's current
-    /// one.
+    /// one. A name that tzdata does not have is kept beside an offset, as in a registration; without one it is no zone.
     private mutating func zone(_ fields: inout FieldReader) -> (String, Int32) {
         let offset = fields.integer(.utcOffset, in: Device.timeZoneOffsets).map { Int32($0) }
-        guard let sent = fields.text(.timeZone) else {
+        guard let sent = fields.text(.timeZone), !sent.isEmpty else {
             return (Device.noTimeZone, offset ?? Device.noTimeZoneOffset)
+        }
+        guard links.isKnown(sent) else {
+            fields.notUnderstood.append((.timeZone, sent))
+            return offset.map { (sent, $0) } ?? (Device.noTimeZone, Device.noTimeZoneOffset)
         }
         let zone = links.resolve(sent)
         return (zone, offset ?? currentOffset(of: zone))
     }
 
     private mutating func currentOffset(of zone: String) -> Int32 {
-        guard links.isKnown(zone) else { return 0 }
         if let known = offsets[zone] { return known }
         let offset = Int32(TimeZone(identifier: zone)?.secondsFromGMT() ?? 0)
         offsets[zone] = offset

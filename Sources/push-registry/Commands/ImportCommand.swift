@@ -38,6 +38,11 @@ struct ImportCommand: AsyncParsableCommand {
             utcOffset an installation is in no wave. With authorizationStatus unknown, installations of apns are not \
             reachable until their app registers, or with --assume authorized.
 
+            authorizationStatus may also be true, yes, 1, on, enabled, allowed, granted, subscribed, optedIn; false, \
+            no, 0, off, disabled, blocked, unsubscribed, optedOut; default, prompt. Any other word counts as \
+            notDetermined: not reachable. A timeZone that is no IANA name is no zone, unless the line has a utcOffset. \
+            The summary counts such values as notUnderstood.
+
             The import changes no existing data. Existing installations do not change (unchanged). A line is skipped \
             if another installation holds its token, or if its user was logged out everywhere or erased after the \
             line's times. So you may import the same file again, for example after an interruption. Imported \

@@ -18,6 +18,7 @@ final class ImportInput: Sendable {
         var unknownNames: [String] = []
         /// Files that were cut off.
         var endsEarly: [String] = []
+        var notUnderstood = NotUnderstood()
     }
 
     /// Installations of a chunk.
@@ -55,6 +56,7 @@ final class ImportInput: Sendable {
                         return !reading.isFinished
                     }
                     for lane in lanes.indices { flush(lane, &reading) }
+                    reading.counts.notUnderstood = reading.reader.notUnderstood
                     let counts = reading.counts
                     state.withLock { $0 = counts }
                     try rejects.close()
@@ -235,9 +237,11 @@ extension ImportInput {
         }
         let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
         let whole = reader.supplement(of: row)?.completed(by: supplements)
-        var record = reader.record(row, identity)
+        var unread: [(field: ImportField, value: String)] = []
+        var record = reader.record(row, identity, unread: &unread)
         record[.userID] = record[.userID] ?? whole?.user
         var installation = try reading.reader.installation(record, times: times)
+        for (field, value) in unread { reading.reader.notUnderstood.add(field, value) }
         if let topics = reading.topics {
             let found = topics.choices(of: whole?.tags ?? reader.tags(of: row))
             installation.topicChoices = found.choices

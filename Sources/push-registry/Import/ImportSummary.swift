@@ -45,6 +45,8 @@ struct ImportSummary: Encodable {
     let rejected: Int
     let duplicates: Int
     let assumed: Int
+    /// By field and value.
+    let notUnderstood: [String: [String: Int]]
     /// Only with `--topics`.
     let topics: Topics?
     /// Only of a dry run.
@@ -63,6 +65,7 @@ struct ImportSummary: Encodable {
         rejected = input.rejected
         duplicates = input.duplicates
         assumed = input.assumed
+        notUnderstood = input.notUnderstood.counts
         self.seconds = (seconds * 1_000).rounded() / 1_000
         topics = plan.topics.map { topics in
             Topics(
@@ -76,7 +79,8 @@ struct ImportSummary: Encodable {
     }
 
     private enum CodingKeys: CodingKey {
-        case format, files, read, imported, unchanged, skipped, rejected, duplicates, assumed, topics, forecast, seconds
+        case format, files, read, imported, unchanged, skipped, rejected, duplicates, assumed, notUnderstood, topics,
+            forecast, seconds
     }
 
     /// The forecast is null without a dry run; `topics` is there only with `--topics`.
@@ -91,6 +95,7 @@ struct ImportSummary: Encodable {
         try members.encode(rejected, forKey: .rejected)
         try members.encode(duplicates, forKey: .duplicates)
         try members.encode(assumed, forKey: .assumed)
+        try members.encode(notUnderstood, forKey: .notUnderstood)
         try members.encodeIfPresent(topics, forKey: .topics)
         try members.encode(forecast, forKey: .forecast)
         try members.encode(seconds, forKey: .seconds)
@@ -106,6 +111,10 @@ struct ImportSummary: Encodable {
         ]
         lines += skipped.sorted { $0.key < $1.key }.map { "skipped \($0.key): \($0.value)" }
         if assumed > 0 { lines.append("authorization assumed: \(assumed)") }
+        for (field, values) in notUnderstood.sorted(by: { $0.key < $1.key }) {
+            let counts = values.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
+            lines.append("not understood in \(field): \(counts.joined(separator: ", "))")
+        }
         if let topics {
             let created = topics.created.isEmpty ? "none" : topics.created.joined(separator: ", ")
             lines.append(

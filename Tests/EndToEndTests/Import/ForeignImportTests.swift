@@ -57,7 +57,7 @@ extension EndToEnd {
             #expect(result.status == (expected.counts[4] > 0 ? 2 : 0))
             let members: Set = [
                 "format", "files", "read", "imported", "unchanged", "skipped", "rejected", "duplicates", "assumed",
-                "forecast", "seconds",
+                "notUnderstood", "forecast", "seconds",
             ]
             #expect(Set(result.summary.object.keys) == members)
             // A rerun changes nothing.

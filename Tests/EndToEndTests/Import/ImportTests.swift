@@ -145,6 +145,40 @@ extension EndToEnd {
             try await verify()
         }
 
+        /// For these providers an `unknown` permission is reachable.
+        @Test func userWhoOptedOut_staysUnreachable_whateverWordTheFileHas() async throws {
+            let app = try await RegistryApp.make()
+            let words = ["false", "no", "0", "optedOut", "nope", "true", "yes", "subscribed", ""]
+            let lines = words.enumerated().map { "i\($0),\($0 % 2 == 0 ? "fcm" : "huawei"),t\($0),\($1)\r\n" }
+            let file = "installId,provider,token,authorizationStatus\r\n" + lines.joined()
+            for arguments in [["--dry-run"], []] {
+                let run = try await ImportRun(file.utf8, into: app, as: "fleet.csv", arguments)
+                #expect(run.status == 0 && run.summary["imported"] == 9, "\(run.log)")
+                #expect(run.summary["notUnderstood"] == ["authorizationStatus": ["nope": 1]])
+            }
+            #expect(try await app.count([:]) == 4)
+            let json = try await ImportRun(
+                [["installId": "flag", "provider": "fcm", "token": "flag", "authorizationStatus": false]], into: app)
+            #expect(json.status == 0, "\(json.rejectsText)")
+            #expect(try await app.get("flag").json["settings"]["authorizationStatus"] == "denied")
+            try await verify()
+        }
+
+        @Test func unknownZone_isInNoWave_unlessTheFileHasItsOffset() async throws {
+            let app = try await RegistryApp.make()
+            let zones = [("Europe/Belin", ""), ("GMT+2", ""), ("GMT+2", "7200"), ("Asia/Kolkata", "")]
+            let lines = zones.enumerated().map { "i\($0),fcm,t\($0),\($1.0),\($1.1)\r\n" }
+            let file = "installId,provider,token,timeZone,utcOffset\r\n" + lines.joined()
+            let dry = try await ImportRun(file.utf8, into: app, as: "fleet.csv", ["--dry-run"])
+            #expect(dry.summary["forecast"]["withoutTimeZone"] == 2, "\(dry.log)")
+            let run = try await ImportRun(file.utf8, into: app, as: "fleet.csv")
+            #expect(run.summary["notUnderstood"] == ["timeZone": ["Europe/Belin": 1, "GMT+2": 2]])
+            let waves = try await app.ask("waves", ["filter": [:], "localTime": "10:00", "date": "2026-12-01"]).json
+            #expect(waves["waves"].array.map { $0["timeZones"] } == [["Asia/Kolkata"], ["GMT+2"]], "\(waves)")
+            #expect(waves["withoutTimeZone"] == 2)
+            try await verify()
+        }
+
         @Test func import_changesNothing_whenItIsRunAgain() async throws {
             let (source, copy) = (try await fleet(), try await RegistryApp.make())
             let file = try await export(source, "ndjson", Self.fields)

@@ -84,6 +84,11 @@ struct ForeignFormat: Sendable {
             (self.kind, self.path, self.holds) = (kind, path, holds)
         }
 
+        /// A flag that is not set: a word that does not mean yes, also one that nobody knows.
+        static func unset(_ kind: SkippedKind, _ path: FieldPath) -> Rule {
+            Rule(kind, path) { AuthorizationStatus(word: $0) != .authorized }
+        }
+
         /// - Parameter values: in lower case.
         init(_ kind: SkippedKind, _ path: FieldPath, is values: Set<String>) {
             self.init(kind, path) { values.contains($0.lowercased()) }

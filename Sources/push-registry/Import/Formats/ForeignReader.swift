@@ -147,11 +147,21 @@ struct ForeignReader: Sendable {
     // MARK: Record
 
     /// All values of a row that has this identity.
-    func record(_ row: ForeignRow, _ identity: ForeignIdentity) -> ImportRecord {
+    ///
+    /// - Parameter unread: gets the values that count as missing, because nobody knows their meaning.
+    func record(
+        _ row: ForeignRow, _ identity: ForeignIdentity, unread: inout [(field: ImportField, value: String)]
+    ) -> ImportRecord {
         var record = ImportRecord()
         let isWeb = identity.token.provider == .webPush
         for field in format.fields where field.reading.isCopied && (field.isForWeb || !isWeb) {
-            if record[field.field] == nil { record[field.field] = text(row, field) }
+            guard record[field.field] == nil else { continue }
+            for path in field.paths {
+                guard let text = value(row, path) else { continue }
+                record[field.field] = field.reading.read(text, zones)
+                guard record[field.field] == nil else { break }
+                unread.append((field.field, text))
+            }
         }
         record[.installID] = identity.installID.rawValue
         record[.provider] = identity.token.provider.rawValue

@@ -63,6 +63,8 @@ extension JSONValue {
     /// Nil after a fault.
     fileprivate func text(of field: ImportField) -> String? {
         switch field.kind {
+        case .text where field == .authorizationStatus && (kind == .boolean || kind == .number):
+            String(decoding: rawBytes, as: UTF8.self)
         case .text: string(scalarsMax: Token.charactersMax)
         case .integer: integer().map(String.init)
         case .flag: boolean().map(String.init)

@@ -9,8 +9,8 @@ extension ForeignFormat {
         signatures: [["channel_id", "device_type"]],
         wrappers: ["channels"],
         emptyTexts: ["null", "none"],
-        skips: [Rule(.uninstalled, "installed", is: ["false"])],
-        optOuts: [Rule(.optedOut, "opt_in", is: ["false"])],
+        skips: [.unset(.uninstalled, "installed")],
+        optOuts: [.unset(.optedOut, "opt_in")],
         permissions: [Rule(.optedOut, "opt_in", is: ["true"])],
         provider: "device_type",
         providers: [

@@ -15,8 +15,8 @@ extension ForeignFormat {
         prefixes: ["user."],
         app: "token.app",
         optOuts: [
-            Rule(.unsubscribed, "user.push_subscribe", is: ["unsubscribed"]),
-            Rule(.optedOut, "token.notifications_enabled", is: ["false"]),
+            .unset(.unsubscribed, "user.push_subscribe"),
+            .unset(.optedOut, "token.notifications_enabled"),
         ],
         permissions: [
             Rule(.optedOut, "token.notifications_enabled", is: ["true"]),

@@ -10,15 +10,15 @@ extension ForeignFormat {
         wrappers: ["players"],
         skips: [
             // Also set when the token became invalid.
-            Rule(.unsubscribed, "invalid_identifier", is: ["t", "true"])
+            Rule(.unsubscribed, "invalid_identifier") { AuthorizationStatus(word: $0) != .denied }
         ],
         optOuts: [
-            // 0: no permission. Below: opted out in the app, or an error of the subscription.
-            Rule(.optedOut, "notification_types") { (Int($0) ?? 1) <= 0 }
+            // 0: no permission. Below: opted out in the app, or an error of the subscription. Tools write 1.0.
+            Rule(.optedOut, "notification_types") { !((Double($0) ?? 0) > 0) }
         ],
         permissions: [
-            Rule(.optedOut, "notification_types") { (Int($0) ?? 0) > 0 },
-            Rule(.optedOut, "invalid_identifier", is: ["f", "false"]),
+            Rule(.optedOut, "notification_types") { (Double($0) ?? 0) > 0 },
+            Rule(.optedOut, "invalid_identifier") { AuthorizationStatus(word: $0) == .denied },
         ],
         provider: "device_type",
         providers: [

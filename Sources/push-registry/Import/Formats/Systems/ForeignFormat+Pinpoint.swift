@@ -13,7 +13,7 @@ extension ForeignFormat {
             // Another endpoint took the address, or the endpoint failed.
             Rule(.inactive, "EndpointStatus", is: ["inactive"])
         ],
-        optOuts: [Rule(.optedOut, "OptOut", is: ["all"])],
+        optOuts: [Rule(.optedOut, "OptOut") { $0.lowercased() != "none" }],
         provider: "ChannelType",
         providers: [
             "apns": .provider(.apns), "apns_sandbox": .provider(.apnsSandbox), "gcm": .fcm,

@@ -11,7 +11,7 @@ extension ForeignFormat {
         wrappers: ["Endpoints"],
         expand: { row in [.scoped(["endpoint": row, "arn": .parts(of: row.text("EndpointArn"))])] },
         prefixes: ["endpoint.Attributes.", "endpoint."],
-        skips: [Rule(.disabled, "endpoint.Attributes.Enabled", is: ["false"])],
+        skips: [.unset(.disabled, "endpoint.Attributes.Enabled")],
         provider: "arn.platform",
         providers: [
             "apns": .provider(.apns), "apns_sandbox": .provider(.apnsSandbox), "gcm": .fcm,

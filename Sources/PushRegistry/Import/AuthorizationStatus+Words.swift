@@ -1,0 +1,23 @@
+extension AuthorizationStatus {
+    /// The status that a word means, in any case, with or without `_`, `-` and spaces. Nil for a word that is not in
+    /// the table: nobody knows whether its user allows notifications.
+    public init?(word: String) {
+        guard let status = Self.words[word.lowercased().filter { $0 != "_" && $0 != "-" && !$0.isWhitespace }] else {
+            return nil
+        }
+        self = status
+    }
+
+    private static let words: [String: AuthorizationStatus] = {
+        var words = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
+        for word in ["true", "t", "yes", "y", "1", "on", "enabled", "allowed", "granted", "subscribed", "optedin"] {
+            words[word] = .authorized
+        }
+        for word in ["false", "f", "no", "n", "0", "off", "disabled", "blocked", "unsubscribed", "optedout"] {
+            words[word] = .denied
+        }
+        // Of browsers: the user was not asked.
+        for word in ["default", "prompt"] { words[word] = .notDetermined }
+        return words
+    }()
+}
