@@ -63,6 +63,35 @@ struct ForeignRowsTests {
         #expect(ForeignTime.parse(text)?.description == expected, "\(text)")
     }
 
+    private static let p256dh =
+        "BHcp1BHOPrgz+YctuFGVOLVZ5fVoInAJw9KLfWdfAe4gLW/kkr1u8U5i40wlzyRwOvDgEBuTsEMt8hmcNFgNAd4="
+    private static let auth = "3KAojAmlwNjD+A1X/Y53pA=="
+
+    /// As OneSignal's SDK writes the keys of a subscription.
+    @Test(
+        arguments: [
+            ("onesignal", "identifier,device_type,web_p256,web_auth\nhttps://a.example/1,5,\(p256dh),\(auth)\n"),
+            (
+                "airship",
+                """
+                {"channel_id":"a","device_type":"web","address":"https://a.example/1","opt_in":true,\
+                "web":{"subscription":{"p256dh":"\(p256dh)","auth":"\(auth)"}}}
+                """
+            ),
+            (
+                "azure",
+                """
+                <BrowserRegistrationDescription><RegistrationId>1</RegistrationId><Endpoint>https://a.example/1\
+                </Endpoint><P256DH>\(p256dh)</P256DH><Auth>\(auth)</Auth></BrowserRegistrationDescription>
+                """
+            ),
+        ])
+    func webPushKeys_areTakenInStandardBase64(system: String, text: String) throws {
+        let installation = try #require(try imported(text, system))
+        #expect(installation.keys?.auth == "3KAojAmlwNjD-A1X_Y53pA")
+        #expect(installation.keys?.p256dh.hasPrefix("BHcp1BHOPrgz-Y") == true)
+    }
+
     /// Tools write numbers with a fraction, and flags in many words.
     @Test(
         arguments: [
@@ -99,6 +128,14 @@ struct ForeignRowsTests {
         return format.expand(row).first.map { (reader, $0) }
     }
 
+    private func imported(_ text: String, _ system: String) throws -> ImportedInstallation? {
+        guard let (reader, row) = try read(text, of: system),
+            case .installation(let identity) = try reader.outcome(of: row)
+        else { return nil }
+        var importer = ImportReader(links: reader.zones.links)
+        var unread: [(field: ImportField, value: String)] = []
+        return try importer.installation(reader.record(row, identity, unread: &unread))
+    }
 
     @Test func newestRow_isChosen_inBoundedMemory() throws {
         var rows: [ScannedRow] = []

@@ -91,6 +91,18 @@ struct ImportReaderTests {
         }
     }
 
+    @Test(arguments: [("+", "/", "="), ("-", "_", ""), ("-", "_", "=")])
+    func webPushKeys_areTakenInBothAlphabetsOfBase64(plus: String, slash: String, padding: String) throws {
+        let values: [ImportField: String] = [
+            .installID: "a", .provider: "webPush", .token: "https://push.example.com/1",
+            .p256dh: "BP\(slash)" + String(repeating: plus, count: 83) + "8\(padding)",
+            .auth: String(repeating: slash, count: 21) + "w" + padding + padding,
+        ]
+        let keys = try #require(try read(values).keys)
+        #expect(keys.p256dh == "BP_" + String(repeating: "-", count: 83) + "8")
+        #expect(keys.auth == String(repeating: "_", count: 21) + "w")
+    }
+
     @Test func valuesThatAreNotUnderstood_areCounted_butNoSecrets() throws {
         var reader = ImportReader(links: links)
         for (zone, word) in [

@@ -80,10 +80,11 @@ struct FieldReader {
         }
     }
 
-    /// Nil after a fault.
+    /// Nil after a fault. Browsers' `btoa` and other systems write standard base64 (RFC 4648, section 4).
     mutating func keys() -> WebPushKeys? {
-        let p256dh = required(.p256dh) { text in text }
-        let auth = required(.auth) { text in text }
+        func urlSafe(_ text: String) -> String { text.replacing("+", with: "-").replacing("/", with: "_") }
+        let p256dh = required(.p256dh) { text in urlSafe(text) }
+        let auth = required(.auth) { text in urlSafe(text) }
         guard let p256dh, let auth else { return nil }
         do throws(WebPushKeys.InvalidKeys) {
             return try WebPushKeys(p256dh: p256dh, auth: auth)
