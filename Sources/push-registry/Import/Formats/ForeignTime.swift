@@ -3,7 +3,7 @@ import PushRegistry
 /// The forms in which other systems write times. A time without an offset is UTC.
 enum ForeignTime {
     /// Unix times from here on are milliseconds: as seconds they would be after the year 5138.
-    private static let millisecondsMin: Int64 = 100_000_000_000
+    private static let millisecondsMin: UInt64 = 100_000_000_000
 
     /// Unix seconds (with or without a fraction) or milliseconds; RFC 3339, also with a space instead of the T, without
     /// an offset, with an offset without a colon or minutes, or with ` UTC`; a date alone is its midnight.
@@ -30,7 +30,7 @@ enum ForeignTime {
 
     private static func unix(_ text: String) -> Timestamp? {
         if let number = Int64(text) {
-            return abs(number) >= millisecondsMin ? Timestamp(milliseconds: number) : Timestamp(seconds: number)
+            return number.magnitude >= millisecondsMin ? Timestamp(milliseconds: number) : Timestamp(seconds: number)
         }
         guard let number = Double(text), number.isFinite, abs(number) < Double(Int64.max) / 1_000 else { return nil }
         let milliseconds = abs(number) >= Double(millisecondsMin) ? number : number * 1_000
