@@ -48,6 +48,27 @@ struct ForeignRowsTests {
         }
     }
 
+    /// A file of one line is all header: its names are data.
+    @Test func table_isRefused_whenItsLinesEndWithACarriageReturnAlone() throws {
+        let text = "installId,token\ra1,secret-1\ra2,secret-2\r"
+        let failure = #expect(throws: ImportFailure.self) { try read(text) }
+        #expect(
+            failure?.description.contains("carriage return") == true && failure?.description.contains("secret") == false
+        )
+        #expect(throws: ImportFailure.self) {
+            try CSVColumns(header: ["id", "token\ra1", "secret-1\ra2"], ImportNames(map: ["id": .installID]))
+        }
+        #expect(try read("\"b\r\n\",a\r\n1,2\r\n") == ["3: 2"])
+    }
+
+    @Test func unknownNames_areNotPrinted_whenTheyMayBeSecrets() {
+        var names = ImportNames()
+        for name in ["shoe size", String(repeating: "f0", count: 32), "bob@example.com", "+491701234567", "a\rb"] {
+            names.noteUnknown(name)
+        }
+        #expect(names.unknown == ["shoe size", "(others)"])
+    }
+
     @Test(arguments: [
         ("2026-11-21T02:03:04Z", "2026-11-21T02:03:04Z"), ("2026-11-21T02:03:04+01:00", "2026-11-21T01:03:04Z"),
         ("2026-11-21 02:03:04", "2026-11-21T02:03:04Z"), ("2026-11-21T02:03:04", "2026-11-21T02:03:04Z"),

@@ -3,9 +3,8 @@ import StrictJSON
 
 /// Maps the names of columns and members to fields.
 struct ImportNames: Sendable {
-    /// How many unknown names are reported, and how many characters of each.
+    /// How many unknown names are reported.
     private static let unknownMax = 20
-    private static let unknownCharactersMax = 64
     /// Members of an export that an import does not need.
     private static let ignored: Set<String> = ["cursor", "localTime"]
 
@@ -47,7 +46,7 @@ struct ImportNames: Sendable {
     }
 
     mutating func noteUnknown(_ name: String) {
-        let shown = String(name.prefix(Self.unknownCharactersMax))
+        let shown = NotUnderstood.printable(name) ?? NotUnderstood.others
         guard !Self.ignored.contains(name), unknown.count < Self.unknownMax, !unknown.contains(shown) else { return }
         unknown.append(shown)
     }

@@ -119,6 +119,16 @@ extension Result<[String?], ImportFaults> {
     }
 }
 
+extension [String?] {
+    /// Refuses a header that is a whole file, because its lines end with a carriage return alone.
+    func checkLineEnds() throws {
+        // The two characters of a line end are one `Character`.
+        guard contains(where: { $0?.contains("\r") == true }) else { return }
+        throw ImportFailure(
+            "The lines of a CSV file must not end with a carriage return alone: save it with line feeds.")
+    }
+}
+
 extension ImportFault {
     fileprivate static let openQuote = ImportFault(code: "malformed-csv", "A quote is not closed.")
 

@@ -71,7 +71,9 @@ struct ForeignRows {
     private mutating func nextRecord() throws -> (line: Int, row: Result<ForeignRow, ImportFaults>)? {
         if header == nil {
             guard let (_, names) = try nextFields() else { return nil }
-            header = CSVHeader((try? names.get()) ?? [])
+            let columns = (try? names.get()) ?? []
+            try columns.checkLineEnds()
+            header = CSVHeader(columns)
         }
         guard let header, let (line, fields) = try nextFields() else { return nil }
         if cutter.isInOpenLine, fields.isUnfinished(header.count) {
