@@ -63,8 +63,8 @@ struct ImportCommand: AsyncParsableCommand {
             "carPlaySetting", "criticalAlertSetting", "announcementSetting", "alertStyle",
             "showPreviewsSetting", "providesAppNotificationSettings"]
 
-            Exit codes: 0 all lines were valid; 2 some were rejected; 1 the import failed or a file was cut off, run \
-            it again; 64 invalid arguments, or an option is missing.
+            Exit codes: 0 all lines were valid; 2 some were rejected; 1 the import failed, a file was cut off (run it \
+            again), or a file has no record; 64 invalid arguments, or an option is missing.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -113,12 +113,16 @@ struct ImportCommand: AsyncParsableCommand {
         let (opened, source) = try prepare()
         let settings = try await common.settings()
         let logger = ProcessLogging.start(settings)
-        let (summary, endsEarly, rejects) = try await Database.withAttached(settings, isQuiet: json, logger: logger) {
+        let (summary, read, rejects) = try await Database.withAttached(settings, isQuiet: json, logger: logger) {
             try await load(opened, source, since: start, $0)
         }
         if json { try printJSON(summary) } else { print(summary.text(rejects: rejects)) }
-        guard endsEarly.isEmpty else {
-            throw ImportFailure("\(endsEarly.joined(separator: ", ")): cut off. The complete rows are imported.")
+        guard read.endsEarly.isEmpty else {
+            throw ImportFailure("\(read.endsEarly.joined(separator: ", ")): cut off. The complete rows are imported.")
+        }
+        let unread = files.filter { read.knownByFile[$0, default: 0] == 0 }
+        guard unread.isEmpty else {
+            throw ImportFailure("\(unread.joined(separator: ", ")): no record of a known type was read.")
         }
         if summary.rejected > 0 { throw ExitCode(2) }
     }
@@ -151,13 +155,13 @@ struct ImportCommand: AsyncParsableCommand {
         guard format == nil, foreign.from == nil else { return }
         for file in files where file != "-" && opened.isEmpty(file) {
             guard InputShape(name: URL(filePath: file).pathExtension.lowercased()) == nil else { continue }
-            throw ValidationError("\(file) is empty. Use --format ndjson or --format csv if that is right.")
+            throw ValidationError("\(file) is empty.")
         }
     }
 
     private func load(
         _ opened: ImportFiles, _ source: ImportSource, since start: ContinuousClock.Instant, _ database: Database
-    ) async throws -> (ImportSummary, endsEarly: [String], rejects: String) {
+    ) async throws -> (ImportSummary, ImportInput.Counts, rejects: String) {
         let app = try await findApp(database)
         let rejects = try RejectedLines(path: rejectsPath, readingFrom: opened, keepsOlder: dryRun)
         let progress = ImportProgress()
@@ -177,7 +181,7 @@ struct ImportCommand: AsyncParsableCommand {
         for name in read.unknownNames { note("ignored: \(name)") }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         let summary = ImportSummary(plan, files: files, read, counts, isDryRun: dryRun, seconds: seconds)
-        return (summary, read.endsEarly, rejects.path)
+        return (summary, read, rejects.path)
     }
 
     private func plan(

@@ -18,7 +18,11 @@ final class ImportInput: Sendable {
         var unknownNames: [String] = []
         /// Files that were cut off.
         var endsEarly: [String] = []
+        /// The rows of each file whose type is known.
+        var knownByFile: [String: Int] = [:]
         var notUnderstood = NotUnderstood()
+
+        fileprivate var known: Int { read - skipped[.unknownType, default: 0] }
     }
 
     /// Installations of a chunk.
@@ -52,7 +56,9 @@ final class ImportInput: Sendable {
                 Result {
                     var reading = Reading(plan, rejects)
                     try files.forEachPart { part in
+                        let knownBefore = reading.counts.known
                         try read(part, &reading)
+                        reading.counts.knownByFile[part.file, default: 0] += reading.counts.known - knownBefore
                         return !reading.isFinished
                     }
                     for lane in lanes.indices { flush(lane, &reading) }

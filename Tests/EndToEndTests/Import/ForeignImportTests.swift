@@ -216,10 +216,10 @@ extension EndToEnd {
             #expect(try await app.count([:]) == 0)
         }
 
-        @Test func pageWithoutRows_isAnExport() async throws {
+        @Test func pageWithoutRows_isAnExport_withoutARecord() async throws {
             let app = try await RegistryApp.make()
             let result = try await ImportRun(#"{"Endpoints":[]}"#.utf8, into: app, as: "sns.json")
-            #expect(result.status == 0 && result.summary["format"] == "sns" && result.summary["read"] == 0)
+            #expect(result.status == 1 && result.summary["format"] == "sns" && result.summary["read"] == 0)
         }
 
         @Test func unknownFile_isRefused() async throws {

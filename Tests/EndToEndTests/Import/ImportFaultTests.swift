@@ -116,10 +116,31 @@ extension EndToEnd {
             #expect(!run.log.contains("very-secret"))
         }
 
+        /// Nothing of the fourth file's only line is printed: its lines end with a carriage return alone.
+        @Test func fileWithoutARecord_endsWithAnError_thatNamesIt() async throws {
+            let app = try await RegistryApp.make()
+            for (name, text, word) in [
+                ("fleet.json", "[]", "fleet.json: no record"),
+                ("fleet.csv", "installId,token,provider\r\n", "fleet.csv: no record"),
+                ("fleet.ndjson", "", "fleet.ndjson: no record"),
+                ("fleet.csv", "installId,token,provider\ra1,very-secret,fcm\ra2,very-secret,fcm\r", "carriage return"),
+                (
+                    "azure.xml",
+                    "<feed><entry><content><RegistrationKind>x</RegistrationKind></content></entry></feed>",
+                    "azure.xml: no record"
+                ),
+                ("fleet.csv", String(repeating: "\n", count: 70_000) + good, "fleet.csv: no record"),
+            ] {
+                let run = try await ImportRun(text.utf8, into: app, as: name)
+                #expect(run.status == 1 && run.log.contains(word), "\(run.log)")
+                #expect(!run.log.contains("very-secret"))
+            }
+        }
+
         @Test func import_reportsInvalidArguments() async throws {
             let app = try await RegistryApp.make()
             for (name, arguments, word) in [
-                ("fleet.xml", [], "--format"), ("fleet.csv", ["--map", "a=b"], "--map"),
+                ("fleet.xml", [], "empty"), ("fleet.csv", ["--map", "a=b"], "--map"),
                 ("fleet.csv", ["--app", "com.example.none"], "com.example.none"),
             ] {
                 let run = try await ImportRun("".utf8, into: app, as: name, arguments)
