@@ -40,6 +40,13 @@ struct ForeignRowsTests {
         ("<?xml version=\"1.0\"?>\n<R><a>1</a></R>\n<R><a>2</a", ["2: 1", "cut off"]),
         ("a,b\n1,2\n3", ["2: 1", "cut off"]), ("a,b\n1,2\n3,\"4", ["2: 1", "cut off"]),
         ("a,b\n1,2\n3,", ["2: 1", "3: 3"]),
+        (
+            "[{\"a\":1},\"x]{\",{\"a\":2},7,[{\"a\":3}],null,{\"a\":4}]",
+            ["1: 1", "1: ! wrong-type", "1: 2", "1: ! wrong-type", "1: ! wrong-type", "1: ! wrong-type", "1: 4"]
+        ),
+        ("{\"items\":[{\"a\":1},true\n,{\"a\":2}],\"b\":3}", ["1: 1", "1: ! wrong-type", "2: 2"]),
+        ("[{\"a\":1},\"x", ["1: 1", "cut off"]),
+        ("[{\"a\":1},?,{\"a\":2}\n,{\"a\":3}]", ["1: 1", "1: ! malformed-json", "1: 2", "2: 3"]),
         ("<!DOCTYPE x><R><a>1</a></R>\n", ["1: ! document-type"]),
     ])
     func rows_areFound(text: String, expected: [String]) throws {

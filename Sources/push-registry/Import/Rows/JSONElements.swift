@@ -59,7 +59,7 @@ struct JSONElements {
         switch bytes.first {
         case nil: return isEnd ? skipped(bytes) : nil
         case UInt8(ascii: "["):
-            guard case .outside = place else { throw Self.malformed }
+            guard case .outside = place else { return try otherElement(bytes, isEnd: isEnd) }
             place = .list
             return skipped(bytes.prefix(1))
         case UInt8(ascii: "]"):
@@ -70,8 +70,27 @@ struct JSONElements {
             }
             return skipped(bytes.prefix(1))
         case UInt8(ascii: "{"): return try object(bytes, isEnd: isEnd)
-        default: throw Self.malformed
+        default: return try otherElement(bytes, isEnd: isEnd)
         }
+    }
+
+    /// An element of an array that is no object. It is a record, so that its reader rejects it alone.
+    private func otherElement(
+        _ bytes: ArraySlice<UInt8>, isEnd: Bool
+    ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
+        if case .outside = place { throw Self.malformed }
+        let end: Int?
+        switch bytes.first {
+        case UInt8(ascii: "\""): end = Self.endOfString(bytes)
+        case UInt8(ascii: "["):
+            guard case .whole(let count) = scan(bytes, looksForPage: false) else { return isEnd ? skipped(bytes) : nil }
+            end = bytes.startIndex + count
+        default:
+            end = bytes.firstIndex { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "]") || $0 == UInt8(ascii: "\n") }
+        }
+        guard let end, end > bytes.startIndex else { return isEnd ? skipped(bytes) : nil }
+        let element = bytes[..<end]
+        return RecordCutter.Cut(content: element, byteCount: element.count, lineCount: element.lineCount)
     }
 
     private mutating func object(
