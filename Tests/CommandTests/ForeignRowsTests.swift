@@ -121,6 +121,32 @@ struct ForeignRowsTests {
         #expect(installation.keys?.p256dh.hasPrefix("BHcp1BHOPrgz-Y") == true)
     }
 
+    @Test(arguments: [
+        (#""platform":"apns","pushChannel":"0123456789ABCDEF""#, "apnsSandbox 0123456789abcdef"),
+        (#""platform":"fcmV1","pushChannel":"t""#, "fcm t"), (#""platform":"wns","pushChannel":"https://a""#, "wns"),
+        (#""platform":"gcm","pushChannel":"t","expirationTime":"2020-01-01T00:00:00Z""#, "expired"),
+        (#""platform":"gcm","pushChannel":"t","pushChannelExpired":true"#, "expired"),
+        (
+            #""platform":"browser","pushChannel":"{\"endpoint\":\"https://a.example/1\","#
+                + #"\"p256dh\":\"x\",\"auth\":\"y\"}""#,
+            "webPush https://a.example/1"
+        ),
+    ])
+    func installationOfAzure_isReadAsARegistration(members: String, expected: String) throws {
+        let text = #"{"installationId":"i1","userId":"alice","tags":["News"],"templates":{},\#(members)}"# + "\n"
+        let (reader, row) = try #require(try read(text, of: "azure", environment: .apnsSandbox))
+        #expect(reader.format.tags?(row).map(\.name) == ["News"])
+        switch try reader.outcome(of: row) {
+        case .installation(let identity):
+            var unread: [(field: ImportField, value: String)] = []
+            #expect(reader.record(row, identity, unread: &unread)[.userID] == "alice" && unread.isEmpty)
+            #expect(identity.installID.rawValue == "i1")
+            #expect("\(identity.token.provider.rawValue) \(identity.token.text)" == expected)
+        case .skipped(let kind): #expect(kind.rawValue == expected)
+        case .needsEnvironment: Issue.record("an environment was given")
+        }
+    }
+
     /// Tools write numbers with a fraction, and flags in many words.
     @Test(
         arguments: [

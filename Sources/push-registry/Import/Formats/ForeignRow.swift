@@ -17,6 +17,14 @@ enum ForeignRow {
         .scopes(rows.compactMap { name, row in row.map { (Array(name.utf8), $0) } })
     }
 
+    /// Nil for a text that is no JSON object.
+    init?(json text: String) {
+        guard let document = try? JSONDocument(Array(text.utf8)), let object = document.root.object() else {
+            return nil
+        }
+        self = .json(object)
+    }
+
     func text(_ path: FieldPath) -> String? { text(path.members[...], path) }
 
     func texts(_ path: FieldPath) -> [String] {

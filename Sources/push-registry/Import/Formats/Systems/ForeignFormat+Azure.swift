@@ -1,7 +1,8 @@
 import PushRegistry
 
 extension ForeignFormat {
-    /// Azure Notification Hubs: the file of an export job, one XML registration a line.
+    /// Azure Notification Hubs: the file of an export job, one XML registration a line; or installations of the REST
+    /// API, one JSON object a line.
     ///
     /// An installation with templates has several registrations with one token, each with its own tags: they become one
     /// installation. A registration has no date but its expiry.
@@ -9,8 +10,8 @@ extension ForeignFormat {
     /// Source: learn.microsoft.com, "Export and modify registrations in bulk"; Azure/azure-notificationhubs-dotnet.
     static let azure = ForeignFormat(
         name: "azure", system: "Azure Notification Hubs",
-        signatures: [["RegistrationKind"]],
-        expand: { row in [.scoped(["registration": row, "tag": AzureTags(row.text("Tags")).named])] },
+        signatures: [["RegistrationKind"], ["installationId", "pushChannel"]],
+        expand: { row in [row.installation ?? .registration(row, tags: AzureTags(row.text("Tags")).named)] },
         prefixes: ["registration."],
         installation: "tag.installationid",
         skips: [
@@ -42,6 +43,34 @@ extension ForeignFormat {
         }
         return kinds
     }()
+}
+
+extension ForeignRow {
+    fileprivate static func registration(_ values: ForeignRow, tags: ForeignRow) -> ForeignRow {
+        .scoped(["registration": values, "tag": tags])
+    }
+
+    /// An installation of the REST API as a registration; nil for an XML row. The channel of a browser is an object, or
+    /// the JSON text of one.
+    fileprivate var installation: ForeignRow? {
+        guard case .json = self else { return nil }
+        let platform = text("platform")?.lowercased() ?? ""
+        var values = ["Tags": texts("tags").joined(separator: ",")]
+        values["RegistrationKind"] =
+            (["apns": "apple", "wns": "windows"][platform] ?? platform)
+            + "RegistrationDescription"
+        values["ExpirationTime"] = text("pushChannelExpired") == "true" ? "1970-01-01" : text("expirationTime")
+        if platform == "browser", let channel = json("pushChannel"), let keys = ForeignRow(json: channel) {
+            (values["Endpoint"], values["P256DH"], values["Auth"]) = (
+                keys.text("endpoint"), keys.text("p256dh"), keys.text("auth")
+            )
+        } else {
+            values["DeviceToken"] = text("pushChannel")
+        }
+        var tags: [String: String] = [:]
+        (tags["installationid"], tags["userid"]) = (text("installationId"), text("userId"))
+        return .registration(.named(values), tags: .named(tags))
+    }
 }
 
 /// The tags of a registration: `$InstallationId:{…}` and `$UserId:{…}` are the hub's own, in any case. Tools that
