@@ -141,21 +141,18 @@ public struct RegistryService: Sendable {
             do {
                 return try StreamCompression.apply(to: try await next(request), for: request)
             } catch {
-                guard let known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
-                countFailedAuthentication(known, request)
-                audit.refused(known, by: (error as? RefusedCall)?.caller, request)
+                guard var known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
+                if known.isGuess, let wait = limits.countGuess(from: request.clientAddress) {
+                    known = .tooManyFailedAuthentications(retryAfter: wait)
+                }
+                if !known.isFailedAuthentication || limits.mayLogFailure(from: request.clientAddress) {
+                    audit.refused(known, by: (error as? RefusedCall)?.caller, request)
+                }
                 if case .store(.failed(let description)) = known {
                     logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
                 }
                 return ProblemDocument.response(known, request.requestID)
             }
-        }
-    }
-
-    private func countFailedAuthentication(_ error: APIError, _ request: ServerRequest) {
-        switch error {
-        case .missingCredential, .invalidCredential, .invalidUserToken: limits.countFailure(from: request.clientAddress)
-        default: break
         }
     }
 

@@ -59,9 +59,9 @@ struct UserTokenTests {
 
     @Test(arguments: [
         (#""exp":NOW-30"#, UserTokenFault.expired), (#""nbf":NOW+31"#, .notYetValid),
-        (#""iat":NOW+31"#, .notYetValid), (#""exp":"soon""#, .malformed), (#""iss":"other""#, .wrongIssuer),
+        (#""iat":NOW+31"#, .notYetValid), (#""exp":"soon""#, .malformedClaims), (#""iss":"other""#, .wrongIssuer),
         (#""aud":"other""#, .wrongAudience), (#""aud":["a","b"]"#, .wrongAudience), (#""aud":[]"#, .wrongAudience),
-        (#""sub":"""#, .invalidUser), (#""sub":"with space""#, .invalidUser), (#""sub":7"#, .malformed),
+        (#""sub":"""#, .invalidUser), (#""sub":"with space""#, .invalidUser), (#""sub":7"#, .malformedClaims),
         (#""sub":null"#, .invalidUser), (#""sid":"""#, .invalidSession), (#""exp":null"#, .missingExpiry),
     ])
     func token_isRefused_whenAClaimIsInvalid(claim: String, fault: UserTokenFault) async throws {

@@ -13,7 +13,7 @@ struct Audit: Sendable {
     /// - Parameter caller: nil if authentication failed.
     func refused(_ error: APIError, by caller: Caller?, _ request: ServerRequest) {
         switch error {
-        case .missingCredential, .invalidCredential:
+        case .missingCredential, .invalidCredential, .endedKey:
             log("authentication failed", ["reason": "\(error.problem.code)"], nil, request)
         case .invalidUserToken(let fault):
             log("authentication failed", ["reason": "\(fault.rawValue)"], nil, request)

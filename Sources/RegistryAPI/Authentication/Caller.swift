@@ -81,9 +81,7 @@ extension RegistryService {
     /// - Parameters:
     ///   - appID: the app in the path, whose keys verify JWTs.
     ///   - lateness: how long after its expiry a JWT is still accepted.
-    /// - Throws: `APIError.tooManyFailedAuthentications`, checked before the credential, so that a flood of guesses
-    ///   learns nothing and costs little; `.missingCredential`, `.invalidCredential`, `.invalidUserToken`;
-    ///   `StoreError`.
+    /// - Throws: `APIError.missingCredential`, `.invalidCredential`, `.endedKey`, `.invalidUserToken`; `StoreError`.
     func caller(
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> (Caller, DirectorySnapshot) {
@@ -96,7 +94,7 @@ extension RegistryService {
 
     /// The current directory, for a request with a credential.
     ///
-    /// - Throws: as ``caller(_:on:lateness:)``, before the database is read; `StoreError`.
+    /// - Throws: `APIError.missingCredential`, before the database is read; `StoreError`.
     func currentDirectory(for request: ServerRequest) async throws -> DirectorySnapshot {
         if case .bearer = authentication { _ = try credential(request) }
         return try await directory.current()
@@ -107,9 +105,10 @@ extension RegistryService {
     ) throws -> Caller {
         if case .session(let session) = authentication { return try caller(of: session, in: directory).caller }
         let credential = try credential(request)
-        if let presented = PresentedKey(credential), let key = directory.key(presented.id), key.revokedAt == nil,
+        if let presented = PresentedKey(credential), let key = directory.key(presented.id),
             presented.matches(key.secretSHA256)
         {
+            guard key.revokedAt == nil else { throw APIError.endedKey }
             keyUses.record(key.id, at: .now())
             return Caller(key)
         }
@@ -166,12 +165,11 @@ extension RegistryService {
 
     /// The text behind `Authorization: Bearer`.
     ///
-    /// - Throws: `APIError.tooManyFailedAuthentications`, `.missingCredential`, `.invalidCredential`.
+    /// - Throws: `APIError.missingCredential`, also for another scheme.
     func credential(_ request: ServerRequest) throws -> String {
-        guard limits.mayAuthenticate(from: request.clientAddress) else { throw APIError.tooManyFailedAuthentications }
         guard let field = request.head.bytes(of: .authorization) else { throw APIError.missingCredential }
         let scheme = field.prefix { $0 != UInt8(ascii: " ") }
-        guard scheme.equalsIgnoringCase("bearer") else { throw APIError.invalidCredential }
+        guard scheme.equalsIgnoringCase("bearer") else { throw APIError.missingCredential }
         return String(decoding: field.dropFirst(scheme.count + 1), as: UTF8.self)
     }
 }

@@ -12,9 +12,20 @@ struct UserToken: Sendable {
 
 /// Why a JWT was refused, for the audit log and the client. It never quotes the token.
 enum UserTokenFault: String, Error, Sendable {
-    case malformed, noKeys, unsupportedAlgorithm, unknownKey, ambiguousKey, badSignature, missingExpiry
-    case missingIssueTime
+    case malformed, noKeys, unsupportedAlgorithm, unknownKey, ambiguousKey, badSignature
+    // The signature is valid, the claims are not.
+    case malformedClaims, missingExpiry, missingIssueTime
     case expired, notYetValid, wrongIssuer, wrongAudience, invalidUser, invalidSession
+
+    /// Whether the signature was valid.
+    var isOfVerifiedToken: Bool {
+        switch self {
+        case .malformed, .noKeys, .unsupportedAlgorithm, .unknownKey, .ambiguousKey, .badSignature: false
+        case .malformedClaims, .missingExpiry, .missingIssueTime, .expired, .notYetValid, .wrongIssuer, .wrongAudience,
+            .invalidUser, .invalidSession:
+            true
+        }
+    }
 
     var detail: String {
         switch self {
@@ -24,6 +35,7 @@ enum UserTokenFault: String, Error, Sendable {
         case .unknownKey: "The app's policy has no key for the JWT's kid and alg."
         case .ambiguousKey:
             "The JWT has no kid, and the app's policy has more than \(UserTokenKeys.candidatesMax) keys for its alg."
+        case .malformedClaims: "The JWT's claims are not a JSON object, or one has the wrong type."
         case .missingExpiry: "The JWT has no exp: it would never expire."
         case .missingIssueTime: "The JWT has neither iat nor sid: no logout could end it."
         case .badSignature: "The JWT's signature is invalid."
@@ -51,7 +63,9 @@ struct UserClaims {
     private static let audiencesMax = 64
 
     init(_ payload: [UInt8], sessionExpiryClaim: String?) throws(UserTokenFault) {
-        guard let document = try? JSONDocument(payload), let claims = document.root.object() else { throw .malformed }
+        guard let document = try? JSONDocument(payload), let claims = document.root.object() else {
+            throw .malformedClaims
+        }
         issuer = claims.string("iss", scalarsMax: Device.textScalarsMax)
         audiences = Self.audiences(claims)
         expiresAt = claims.value("exp").flatMap(Self.time)
@@ -62,7 +76,7 @@ struct UserClaims {
         let sessionExpiry = sessionExpiryClaim.flatMap { name in
             claims.members.first { $0.name == name }.flatMap { Self.time($0.value) }
         }
-        guard document.faults.isEmpty else { throw .malformed }
+        guard document.faults.isEmpty else { throw .malformedClaims }
         owner = try Self.owner(user, session, sessionExpiry)
     }
 

@@ -27,11 +27,11 @@ extension RegistryService {
         of request: ServerRequest
     ) async throws -> (cookie: SessionCookie, session: ConsoleSession)? {
         guard let cookie = SessionCookie(request.head) else { return nil }
-        // Random cookies must not keep the database busy. A session that has ended is known for days: its cookie is no
-        // guess, and the response removes it.
-        guard limits.mayAuthenticate(from: request.clientAddress) else { throw APIError.tooManyFailedAuthentications }
         guard let session = try await console.sessions.session(cookie.sha256) else {
-            limits.countFailure(from: request.clientAddress)
+            // A session that has ended is known for days: its cookie is no guess, and the response removes it.
+            if let wait = limits.countGuess(from: request.clientAddress) {
+                throw APIError.tooManyFailedAuthentications(retryAfter: wait)
+            }
             return nil
         }
         if case .adminKey(let proof) = session.credential, !cookie.isProven(proof, by: admin) { return nil }

@@ -32,19 +32,20 @@ extension RegistryService {
     var signIn: Route {
         let route = Route(.post, Self.sessionPattern, bodyBytesMax: Self.signInBytesMax) { request in
             let body = try SignInBody.parse(try request.jsonBody())
-            try limits.takeSignIn(from: request.clientAddress)
             let directory = try await directory.current()
             let cookie = SessionCookie()
-            let credential = try credential(body, request, in: directory, for: cookie)
+            guard let credential = credential(body, request, in: directory, for: cookie) else {
+                try limits.countFailedSignIn(from: request.clientAddress)
+                throw APIError.invalidCredential
+            }
             let session = ConsoleSession(credential, at: console.now())
             // The key of a code, or the presented one, may be revoked.
-            guard let person = try? caller(of: session, in: directory) else { throw APIError.invalidCredential }
+            guard let person = try? caller(of: session, in: directory) else { throw APIError.endedKey }
             guard person.caller.roles != [.client] else {
                 throw RefusedCall(
                     .forbidden("This key is for apps and may be published: it cannot sign in. Use another key."),
                     person.caller)
             }
-            limits.refundSignIn(from: request.clientAddress)
             if let former = SessionCookie(request.head) { try await console.sessions.remove(former.sha256) }
             try await console.sessions.add(session, sha256: cookie.sha256)
             audit.changed("signed in to the console", [:], by: person.caller, in: request)
@@ -61,16 +62,14 @@ extension RegistryService {
         }
     }
 
-    /// What the person proves to have.
-    ///
-    /// - Throws: `APIError.invalidCredential`.
+    /// What the person proves to have; nil if the key or code is wrong.
     private func credential(
         _ body: SignInBody, _ request: ServerRequest, in directory: DirectorySnapshot, for cookie: SessionCookie
-    ) throws(APIError) -> ConsoleSession.Credential {
+    ) -> ConsoleSession.Credential? {
         switch body {
         case .code(let code):
             guard request.clientAddress.isLoopback, let id = console.codes.redeem(code, at: console.now()) else {
-                throw .invalidCredential
+                return nil
             }
             return .key(id)
         case .key(let text, let app):
@@ -79,7 +78,7 @@ extension RegistryService {
             {
                 return .key(key.id)
             }
-            guard admin.matches(text) else { throw .invalidCredential }
+            guard admin.matches(text) else { return nil }
             return .adminKey(proof: cookie.proof(of: admin))
         }
     }

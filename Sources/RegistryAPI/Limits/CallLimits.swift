@@ -2,7 +2,7 @@ import HTTPServer
 import Locking
 import PushRegistry
 
-/// Limits how often keys and addresses may call, and how often an address may fail to authenticate.
+/// Limits how often keys and addresses may call, and how often an address may guess credentials.
 ///
 /// All event loops of a process share one object, so the limits apply to the whole process. Processes behind a load
 /// balancer each have their own. The lock is held only for the arithmetic of one bucket.
@@ -23,22 +23,23 @@ public final class CallLimits: Sendable {
     /// Sign-ins to the console that fail: an admin key that a person chose might be guessed.
     private static let failedSignIns = AppPolicy.RateLimit(rate: 0.2, burst: 10)
 
-    private let failures: AppPolicy.RateLimit
+    private let guesses: AppPolicy.RateLimit?
     private let receipts: AppPolicy.RateLimit?
     private let senders = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let calls = Locked(TokenBuckets<Name>(countMax: bucketsMax))
-    private let failed = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let guessers = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let loggedFailures = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let signIns = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let start = ContinuousClock.now
 
     /// - Parameters:
-    ///   - failures: the limit of failed authentications of one address.
+    ///   - guesses: the limit of failed authentications of one address; nil: none.
     ///   - receipts: the limit of calls with receipts of one address; nil: none.
     public init(
-        failures: AppPolicy.RateLimit = AppPolicy.RateLimit(rate: 10, burst: 100),
+        guesses: AppPolicy.RateLimit? = AppPolicy.RateLimit(rate: 10, burst: 100),
         receipts: AppPolicy.RateLimit? = AppPolicy.RateLimit(rate: 50, burst: 500)
     ) {
-        self.failures = failures
+        self.guesses = guesses
         self.receipts = receipts
     }
 
@@ -78,31 +79,30 @@ public final class CallLimits: Sendable {
         throw .tooManyRequests(retryAfter: wait)
     }
 
-    /// Whether credentials from the address are checked. After too many failures even a valid one is refused: otherwise
-    /// the response would reveal a correct guess.
-    func mayAuthenticate(from address: IPAddress) -> Bool {
-        let now = ContinuousClock.now - start
-        return failed.withLock { $0.has(address.network, limit: failures, at: now) }
-    }
-
-    /// Counts a sign-in to the console, before its key is checked: guesses at the same moment count, too.
+    /// Counts a sign-in to the console whose key is wrong.
     ///
     /// - Throws: `APIError.tooManySignIns`.
-    func takeSignIn(from address: IPAddress) throws(APIError) {
+    func countFailedSignIn(from address: IPAddress) throws(APIError) {
         let now = ContinuousClock.now - start
         let wait = signIns.withLock { $0.take(address.network, limit: Self.failedSignIns, at: now) }
         if let wait { throw .tooManySignIns(retryAfter: wait) }
     }
 
-    /// A sign-in that succeeded does not count.
-    func refundSignIn(from address: IPAddress) {
+    /// Counts a credential that did not verify. One that verifies is never counted or refused: many callers may share
+    /// an address, and a key of 256 random bits cannot be guessed at any rate.
+    ///
+    /// - Returns: nil if the limit admits the guess, else the wait until it admits the next one.
+    func countGuess(from address: IPAddress) -> Duration? {
+        guard let guesses else { return nil }
         let now = ContinuousClock.now - start
-        signIns.withLock { $0.refund(address.network, limit: Self.failedSignIns, at: now) }
+        return guessers.withLock { $0.take(address.network, limit: guesses, at: now) }
     }
 
-    /// Counts a failed authentication.
-    func countFailure(from address: IPAddress) {
+    /// Whether the audit log gets a line about a failed authentication, which is no guess perhaps. The limit of guesses
+    /// applies here, too: strangers must not fill the log.
+    func mayLogFailure(from address: IPAddress) -> Bool {
+        guard let guesses else { return true }
         let now = ContinuousClock.now - start
-        failed.withLock { _ = $0.take(address.network, limit: failures, at: now) }
+        return loggedFailures.withLock { $0.take(address.network, limit: guesses, at: now) } == nil
     }
 }

@@ -22,13 +22,6 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
 
     var count: Int { young.count + old.count }
 
-    /// Whether the bucket holds at least one call. Takes none.
-    ///
-    /// - Parameter now: the time of a monotonic clock.
-    func has(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) -> Bool {
-        bucket(name, limit, at: now).level >= 1
-    }
-
     private func bucket(_ name: Name, _ limit: AppPolicy.RateLimit, at now: Duration) -> Bucket {
         var bucket = young[name] ?? old[name] ?? Bucket(level: Double(limit.burst), filledAt: now)
         let gained = max(0, (now - bucket.filledAt) / .seconds(1)) * limit.rate
@@ -47,13 +40,6 @@ struct TokenBuckets<Name: Hashable & Sendable>: Sendable {
         guard bucket.level >= 1 else { return .seconds((1 - bucket.level) / max(limit.rate, 1e-6)) }
         bucket.level -= 1
         return nil
-    }
-
-    /// Puts back a call that was taken.
-    mutating func refund(_ name: Name, limit: AppPolicy.RateLimit, at now: Duration) {
-        var bucket = bucket(name, limit, at: now)
-        bucket.level = min(Double(limit.burst), bucket.level + 1)
-        keep(bucket, name)
     }
 
     private mutating func keep(_ bucket: Bucket, _ name: Name) {

@@ -137,7 +137,7 @@ private struct NotificationReader {
                         of: state.epoch, on: key.installID, signedBy: signer, database: directory.databaseEpoch,
                         epochKeys
                     ).deliveryKey)
-            else { throw APIError.invalidCredential }
+            else { throw APIError.endedKey }
             return state
         }
     }

@@ -7,12 +7,16 @@ import StrictJSON
 enum APIError: Error {
     case missingCredential
     case invalidCredential
+    /// The key was valid once: a revoked API key, or the delivery key of an epoch that has ended. Of a delivery key
+    /// nobody can tell later whether it ever was valid.
+    case endedKey
     case invalidUserToken(UserTokenFault)
     /// The key set of the app's identity provider cannot be fetched, so it is unknown whether the JWT is valid.
     case keySetUnavailable(retryAfter: Duration)
     /// R7: the JWT was issued before a logout of its user, or its session has ended.
     case endedCredential
-    case tooManyFailedAuthentications
+    /// Too many credentials from the address did not verify.
+    case tooManyFailedAuthentications(retryAfter: Duration)
     /// Too many sign-ins to the console failed.
     case tooManySignIns(retryAfter: Duration)
     /// The console's cookie names no session, or one that has ended.
@@ -81,7 +85,7 @@ extension APIError {
             Problem(
                 .unauthorized, code: "missing-credential", detail: "Send a key as Authorization: Bearer.",
                 fields: [.wwwAuthenticate: "Bearer"])
-        case .invalidCredential:
+        case .invalidCredential, .endedKey:
             Problem(
                 .unauthorized, code: "invalid-credential",
                 detail: "This is not a key or JWT of this app, or it was revoked.",
@@ -105,10 +109,11 @@ extension APIError {
                 .tooManyRequests, code: "too-many-requests",
                 detail: "This key or address exceeds the rate limit of the app.",
                 fields: [.retryAfter: wait.wholeSecondsUp])
-        case .tooManyFailedAuthentications:
+        case .tooManyFailedAuthentications(let wait):
             Problem(
                 .tooManyRequests, code: "too-many-failed-authentications",
-                detail: "Too many calls from this address had an invalid credential.", fields: [.retryAfter: "1"])
+                detail: "Too many calls from this address had an invalid credential.",
+                fields: [.retryAfter: wait.wholeSecondsUp])
         case .tooManySignIns(let wait):
             Problem(
                 .tooManyRequests, code: "too-many-failed-authentications",
@@ -235,6 +240,24 @@ extension APIError {
 }
 
 extension APIError {
+    /// Whether the credential may be a guess: its key is unknown, or its signature does not verify. A missing or ended
+    /// credential and a missing role are no guesses.
+    var isGuess: Bool {
+        switch self {
+        case .invalidCredential: true
+        case .invalidUserToken(let fault): !fault.isOfVerifiedToken
+        default: false
+        }
+    }
+
+    /// Whether the credential is missing or not valid, so that there is no caller.
+    var isFailedAuthentication: Bool {
+        switch self {
+        case .missingCredential, .invalidCredential, .endedKey, .invalidUserToken: true
+        default: false
+        }
+    }
+
     /// The API error for an error of a handler; nil for an error of another kind.
     init?(_ error: any Error) {
         switch error {

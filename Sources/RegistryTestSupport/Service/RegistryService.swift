@@ -24,7 +24,7 @@ public final class RegistryService: Sendable {
                 "PUSH_REGISTRY_DATABASE_URL": databaseURL, "PUSH_REGISTRY_ADMIN_KEY": adminKey,
                 "PUSH_REGISTRY_LOG_LEVEL": "debug",
                 // All tests have one address.
-                "PUSH_REGISTRY_RECEIPT_RATE": "0",
+                "PUSH_REGISTRY_RECEIPT_RATE": "0", "PUSH_REGISTRY_FAILED_AUTHENTICATION_RATE": "0",
             ].merging(environment) { $1 }, socket: socket, descriptorsMax: descriptorsMax,
             descriptorsSoftMax: descriptorsSoftMax)
         do {

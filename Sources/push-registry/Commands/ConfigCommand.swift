@@ -13,7 +13,7 @@ struct ConfigCommand: AsyncParsableCommand {
     @OptionGroup var serving: ServingOptions
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
     @OptionGroup(title: "Sizes") var sizes: SizeOptions
-    @OptionGroup(title: "Receipts") var receipts: ReceiptOptions
+    @OptionGroup(title: "Limits of an address") var addressLimits: AddressLimitOptions
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
     @OptionGroup(title: "Key sets") var keySets: KeySetOptions
     @OptionGroup(title: "Night job") var cleanUp: CleanUpOptions
@@ -21,7 +21,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     func run() async throws {
         let groups = [
-            connections.flags, sizes.flags, receipts.flags, audiences.flags, keySets.flags, cleanUp.flags,
+            connections.flags, sizes.flags, addressLimits.flags, audiences.flags, keySets.flags, cleanUp.flags,
         ]
         let reader = try common.reader(groups.reduce(serving.flags) { $0.merging($1) { own, _ in own } })
         // Validates all values.

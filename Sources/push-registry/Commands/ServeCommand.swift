@@ -23,7 +23,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var serving: ServingOptions
     @OptionGroup(title: "Connections") var connections: ConnectionOptions
     @OptionGroup(title: "Sizes") var sizes: SizeOptions
-    @OptionGroup(title: "Receipts") var receipts: ReceiptOptions
+    @OptionGroup(title: "Limits of an address") var addressLimits: AddressLimitOptions
     @OptionGroup(title: "Audiences") var audiences: AudienceOptions
     @OptionGroup(title: "Key sets") var keySets: KeySetOptions
 
@@ -38,7 +38,7 @@ struct ServeCommand: AsyncParsableCommand {
         // If the reader of the log goes away, a write must fail instead of raising a signal that ends the service.
         signal(SIGPIPE, SIG_IGN)
         let inheritedSockets = try InheritedSocket.adoptAll()
-        let groups = [connections.flags, sizes.flags, receipts.flags, audiences.flags, keySets.flags]
+        let groups = [connections.flags, sizes.flags, addressLimits.flags, audiences.flags, keySets.flags]
         let settings = try await common.settings(
             groups.reduce(serving.flags) { flags, more in flags.merging(more) { own, _ in own } })
         let logger = ProcessLogging.start(settings)

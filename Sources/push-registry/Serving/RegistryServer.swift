@@ -67,7 +67,9 @@ struct RegistryServer {
         let codes = OneTimeCodes()
         let assembly = try LoopAssembly(
             database, sessions, settings.audiences, settings.sizes.bodies,
-            limits: CallLimits(receipts: settings.receipts.limit), loops: loops, admin: admin,
+            limits: CallLimits(
+                guesses: settings.addressLimits.failedAuthentications, receipts: settings.addressLimits.receipts),
+            loops: loops, admin: admin,
             keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
             consoleOrigin: ConsoleOrigin(
                 configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),

@@ -61,7 +61,7 @@ struct Settings: Sendable {
     var connections: ConnectionSettings
     var sizes: SizeSettings
     var audiences: AudienceSettings
-    var receipts: ReceiptSettings
+    var addressLimits: AddressLimitSettings
     var keySets: KeySetSettings
     var cleanUp: CleanUpSettings
     /// Of this many successful requests, one is logged.
@@ -86,7 +86,7 @@ struct Settings: Sendable {
         connections = try ConnectionSettings(reader)
         sizes = try SizeSettings(reader)
         audiences = try AudienceSettings(reader)
-        receipts = try ReceiptSettings(reader)
+        addressLimits = try AddressLimitSettings(reader)
         keySets = try KeySetSettings(reader)
         cleanUp = try CleanUpSettings(reader)
         accessLogInterval = try reader.count("accessLogInterval", 1...1_000_000) ?? 1

@@ -60,6 +60,8 @@ enum SettingsCatalog {
         SettingEntry(name: "registrationMax", flag: "--registration-max", standard: "64KiB"),
         SettingEntry(name: "receiptRate", flag: "--receipt-rate", standard: "50"),
         SettingEntry(name: "receiptBurst", flag: "--receipt-burst", standard: "500"),
+        SettingEntry(name: "failedAuthenticationRate", flag: "--failed-authentication-rate", standard: "10"),
+        SettingEntry(name: "failedAuthenticationBurst", flag: "--failed-authentication-burst", standard: "100"),
         SettingEntry(name: "feedbackMax", flag: "--feedback-max", standard: "8MiB"),
     ]
 

@@ -105,7 +105,8 @@ extension EndToEnd {
         }
 
         @Test func endedSession_isForgottenByTheBrowser_andCountsAsNoGuess() async throws {
-            try await withRegistry { registry in
+            let limit = ["PUSH_REGISTRY_FAILED_AUTHENTICATION_RATE": ""]
+            try await withRegistry(environment: limit) { registry in
                 let app = try await RegistryApp.make(in: registry)
                 let ended = try await ConsoleVisitor.make(.marketing, of: app)
                 let alive = try await ConsoleVisitor.make(.marketing, of: app)
