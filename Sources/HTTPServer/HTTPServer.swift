@@ -36,7 +36,8 @@ public final class HTTPServer: Sendable {
         let limits = ConnectionLimits(configuration)
         self.limits = limits
         let shared = ServerWorker.Shared(
-            configuration: configuration, limits: limits, tls: tls, logger: logger, makeApplication: makeApplication)
+            configuration: configuration, limits: limits, tls: tls, forwarding: UntrustedForwarding(logger: logger),
+            logger: logger, makeApplication: makeApplication)
         workers = loops.map { ServerWorker($0, shared) }
     }
 

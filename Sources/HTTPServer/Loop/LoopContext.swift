@@ -14,6 +14,7 @@ final class LoopContext: @unchecked Sendable {
     let configuration: HTTPServerConfiguration
     let rules: ConnectionRules
     let application: Application
+    private let forwarding: UntrustedForwarding?
     let logger: Logger
     let handlers: HandlerTasks
     let memory: MemoryBudget
@@ -28,10 +29,15 @@ final class LoopContext: @unchecked Sendable {
     var spareOutput: [UInt8] = []
     private var random = BufferedRandom()
 
-    init(loop: EventLoop, configuration: HTTPServerConfiguration, application: Application, logger: Logger) {
+    /// - Parameter forwarding: shared by all loops; nil: nothing is reported.
+    init(
+        loop: EventLoop, configuration: HTTPServerConfiguration, application: Application,
+        forwarding: UntrustedForwarding? = nil, logger: Logger
+    ) {
         self.loop = loop
         self.configuration = configuration
         self.application = application
+        self.forwarding = forwarding
         self.logger = logger
         rules = ConnectionRules(configuration)
         handlers = HandlerTasks(loop: loop)
@@ -51,7 +57,9 @@ final class LoopContext: @unchecked Sendable {
     }
 
     func clientAddress(_ head: RequestHead, peer: IPAddress) -> IPAddress {
-        configuration.trustedProxies.isEmpty ? peer : configuration.clientAddress(head, peer: peer)
+        if configuration.isTrusted(peer) { return configuration.clientAddress(head, peer: peer) }
+        if head.contains(.xForwardedFor) { forwarding?.report(peer, at: loop.now) }
+        return peer
     }
 
     func render(_ problem: Problem, _ requestID: RequestID) -> ServerResponse {

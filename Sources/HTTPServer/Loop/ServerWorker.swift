@@ -11,6 +11,7 @@ actor ServerWorker {
         let configuration: HTTPServerConfiguration
         let limits: ConnectionLimits
         let tls: ReloadableTLSContext?
+        let forwarding: UntrustedForwarding
         let logger: Logger
         let makeApplication: @Sendable (EventLoop) -> Application
     }
@@ -42,7 +43,7 @@ actor ServerWorker {
         self.next = next
         let context = LoopContext(
             loop: loop, configuration: shared.configuration, application: shared.makeApplication(loop),
-            logger: shared.logger)
+            forwarding: shared.forwarding, logger: shared.logger)
         self.context = context
         start(sockets)
         await context.handlers.run()

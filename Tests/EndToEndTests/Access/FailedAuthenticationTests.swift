@@ -97,6 +97,18 @@ struct FailedAuthenticationTests {
             #expect(try await statuses(app, .text(Self.guess)) == [401])
         }
     }
+
+    @Test func operatorIsWarned_whenAProxyIsNotTrusted() async throws {
+        try await withRegistry { registry in
+            for _ in 1...8 {
+                let fields = [("X-Forwarded-For", "203.0.113.7")]
+                #expect(try await registry.send("GET", "/healthz", key: nil, fields: fields).status == 200)
+            }
+            let log = { registry.service.command.log.split(separator: "\n").filter { $0.contains("trusted-proxies") } }
+            try await eventually("the warning is logged") { !log().isEmpty }
+            #expect(log().count == 1 && log()[0].contains("127.0.0.1"))
+        }
+    }
 }
 
 extension RegistryApp.Credential {

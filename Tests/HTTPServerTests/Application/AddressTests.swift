@@ -1,5 +1,6 @@
 import Glibc
 import HTTPWire
+import Logging
 import Testing
 
 @testable import HTTPServer
@@ -14,6 +15,11 @@ struct AddressTests {
         ("10.0.0.1", "1.1.1.1, nonsense", "10.0.0.1"),
         ("10.0.0.1", "1.1.1.1, unknown, 10.0.0.2", "10.0.0.2"),
         ("fd00::1", "2001:db8::5", "2001:db8::5"),
+        // Azure's Application Gateway and IIS write the port.
+        ("10.0.0.1", "1.1.1.1, 203.0.113.10:5555", "203.0.113.10"),
+        ("10.0.0.1", "[2001:db8::7]:443, 10.0.0.2:80", "2001:db8::7"), ("10.0.0.1", "[2001:db8::7]", "2001:db8::7"),
+        ("10.0.0.1", "\"203.0.113.14\", \"[fd00::2]\"", "203.0.113.14"),
+        ("10.0.0.1", "203.0.113.10:99999", "10.0.0.1"), ("10.0.0.1", "proxy.example:80", "10.0.0.1"),
     ]) func clientIsTheLastUntrustedAddress_whenProxiesForward(
         _ peer: String, _ list: String, _ client: String
     ) throws {
@@ -21,6 +27,13 @@ struct AddressTests {
         configuration.trustedProxies = [AddressRange("10.0.0.0/8")!, AddressRange("fd00::/8")!]
         let head = try RequestHead.make(fields: ["X-Forwarded-For: \(list)"])
         #expect(configuration.clientAddress(head, peer: IPAddress(peer)!).description == client)
+    }
+
+    @Test func untrustedForwarding_isReportedOnce_thenAtMostEveryHour() {
+        let forwarding = UntrustedForwarding(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let start = ContinuousClock.now
+        let due = [0, 1, 3_599, 3_600, 7_199, 7_200].map { forwarding.isDue(at: start + .seconds($0)) }
+        #expect(due == [true, false, false, true, false, true])
     }
 
     @Test(arguments: [
