@@ -53,7 +53,8 @@ struct ServingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The address to listen on (default: 127.0.0.1:8080).", valueName: "host:port"))
     var listen: String?
 
-    @Option(help: ArgumentHelp("The number of event loops (default: one per core).", valueName: "count"))
+    @Option(
+        help: ArgumentHelp("The number of event loops (default: one per processor, at most 16).", valueName: "count"))
     var eventLoops: String?
 
     @Option(help: ArgumentHelp("The certificate chain for TLS, PEM; reloaded on SIGHUP.", valueName: "file"))

@@ -20,8 +20,15 @@ struct Database: Sendable {
     /// The database for `serve`. It creates and starts the embedded server unless the settings name a database.
     static func start(_ settings: Settings, logger: Logger) async throws -> Database {
         if let url = settings.databaseURL { return Database(connectionString: url, embedded: nil) }
-        let server = try await EmbeddedPostgres.start(directory: settings.dataDirectory, logger: logger)
+        let server = try await EmbeddedPostgres.start(
+            directory: settings.dataDirectory,
+            settings: ["max_connections": "\(embeddedConnectionsMax(settings))"], logger: logger)
         return Database(connectionString: server.connectionString, embedded: server)
+    }
+
+    /// The service's connections, and some for commands, tools and superusers.
+    private static func embeddedConnectionsMax(_ settings: Settings) -> Int {
+        max(100, LoopAssembly.connections(settings, isDistributed: false).upperBound + 20)
     }
 
     /// The database for commands other than `serve`. It never creates one: it uses the embedded server of a running

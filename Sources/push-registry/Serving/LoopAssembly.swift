@@ -42,6 +42,14 @@ struct LoopAssembly: Service, CustomStringConvertible {
         return limits
     }
 
+    /// How many connections to PostgreSQL a service needs: those that are always open, and the most that it may open.
+    static func connections(_ settings: Settings, isDistributed: Bool) -> ClosedRange<Int> {
+        let limits = loopLimits(isDistributed: isDistributed)
+        let perLoopMax = limits.connectionsMax + settings.audiences.limits.pool.connectionsMax
+        // One to fold counts, one for the gauges, and for a moment each day one to create partitions.
+        return settings.eventLoops * limits.connectionsMin...settings.eventLoops * perLoopMax + 3
+    }
+
     private struct LoopParts: Sendable {
         let loop: EventLoop
         let postgres: PostgresClient

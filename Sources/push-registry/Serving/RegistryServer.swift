@@ -58,9 +58,13 @@ struct RegistryServer {
                 "tables are not distributed: stop all services and run push-registry distribute",
                 metadata: ["tables": "\(sessions.missingTables.joined(separator: ", "))"])
         }
-        let loops = (0..<(settings.eventLoops ?? ProcessInfo.processInfo.activeProcessorCount)).map {
-            EventLoop(name: "loop-\($0)")
-        }
+        let need = LoopAssembly.connections(settings, isDistributed: sessions.isDistributed)
+        logger.notice(
+            "connections to PostgreSQL",
+            metadata: [
+                "atLeast": "\(need.lowerBound)", "atMost": "\(need.upperBound)", "eventLoops": "\(settings.eventLoops)",
+            ])
+        let loops = (0..<settings.eventLoops).map { EventLoop(name: "loop-\($0)") }
         let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
         MetricsSystem.bootstrap(metrics)
         let shutdown = ShutdownFlag()

@@ -51,7 +51,7 @@ struct Settings: Sendable {
     var databaseURL: String?
     var dataDirectory: String
     var adminKey: String?
-    var eventLoops: Int?
+    var eventLoops: Int
     var logLevel: Logger.Level
     var logFormat: LogFormat?
     var tlsCertificate: String?
@@ -82,7 +82,7 @@ struct Settings: Sendable {
         tlsKey = reader.string("tlsKey")
         consoleOrigin = try reader.string("consoleOrigin").map { try Self.origin($0, reader) }
         logFormat = try reader.string("logFormat").map(Self.format)
-        eventLoops = try reader.count("eventLoops", 1...256)
+        eventLoops = try reader.count("eventLoops", 1...256) ?? ProcessorShare.eventLoops
         connections = try ConnectionSettings(reader)
         sizes = try SizeSettings(reader)
         audiences = try AudienceSettings(reader)

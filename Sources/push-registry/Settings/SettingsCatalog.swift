@@ -33,7 +33,7 @@ enum SettingsCatalog {
         SettingEntry(name: "tlsCert", flag: "--tls-cert", standard: "(plain HTTP)"),
         SettingEntry(name: "tlsKey", flag: "--tls-key", standard: "(plain HTTP)"),
         SettingEntry(name: "consoleOrigin", flag: "--console-origin", standard: "(the address of the service)"),
-        SettingEntry(name: "eventLoops", flag: "--event-loops", standard: "(one per core)"),
+        SettingEntry(name: "eventLoops", flag: "--event-loops", standard: "(one per processor, at most 16)"),
         SettingEntry(name: "logLevel", flag: "--log-level", standard: "info"),
         SettingEntry(name: "logFormat", flag: "--log-format", standard: "(text on a terminal, else json)"),
         SettingEntry(name: "accessLogInterval", flag: "--access-log-interval", standard: "1"),
