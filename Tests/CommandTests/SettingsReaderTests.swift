@@ -86,15 +86,21 @@ struct SettingsReaderTests {
         #expect(refusal(flags: ["listen": ""])?.contains("--listen requires a value") == true)
     }
 
-    /// A Service that is named push-registry gives every pod of its namespace these.
-    @Test func variablesOfKubernetes_areNoSettings() {
+    /// A Service whose name begins with push-registry gives every pod of its namespace these.
+    @Test(arguments: ["", "DB_", "METRICS_2_", "PORT_"]) func variablesOfKubernetes_areNoSettings(service: String) {
         let variables = [
-            "SERVICE_HOST", "SERVICE_PORT", "SERVICE_PORT_HTTP", "PORT", "PORT_8080_TCP", "PORT_8080_TCP_ADDR",
-            "PORT_8080_TCP_PORT", "PORT_8080_TCP_PROTO",
+            "SERVICE_HOST": "10.0.0.1", "SERVICE_PORT": "8080", "SERVICE_PORT_HTTP": "8080",
+            "PORT": "tcp://10.0.0.1:8080", "PORT_8080_TCP": "tcp://10.0.0.1:8080", "PORT_8080_TCP_ADDR": "10.0.0.1",
+            "PORT_8080_TCP_PORT": "8080", "PORT_8080_TCP_PROTO": "tcp",
         ]
-        let environment = Dictionary(uniqueKeysWithValues: variables.map { ("PUSH_REGISTRY_" + $0, "tcp://10.0.0.1") })
-        #expect(refusal(environment: environment) == nil)
-        #expect(refusal(environment: ["PUSH_REGISTRY_PORTS": "1"]) != nil)
+        let environment = variables.map { ("PUSH_REGISTRY_" + service + $0.key, $0.value) }
+        #expect(refusal(environment: Dictionary(uniqueKeysWithValues: environment)) == nil)
+    }
+
+    /// They resemble variables of Kubernetes, but a person wrote them.
+    @Test(arguments: ["PORTS", "PORT", "LISTEN_PORT", "SERVICE", "PORT_8080"])
+    func misspeltVariables_areRefused_withAPort(name: String) {
+        #expect(refusal(environment: ["PUSH_REGISTRY_" + name: "8080"])?.contains(name) == true)
     }
 
     @Test func fileWithSecrets_isWarnedOf_whenOthersMayReadIt() throws {

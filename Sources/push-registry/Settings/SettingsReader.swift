@@ -53,7 +53,9 @@ struct SettingsReader: Sendable {
     private mutating func read(_ environment: [String: String]) throws {
         let entries = Dictionary(uniqueKeysWithValues: SettingsCatalog.all.map { ($0.variable, $0) })
         for (variable, text) in environment.sorted(by: { $0.key < $1.key })
-        where variable.hasPrefix(SettingsCatalog.variablePrefix) && !text.isEmpty && !Self.isOfKubernetes(variable) {
+        where variable.hasPrefix(SettingsCatalog.variablePrefix) && !text.isEmpty
+            && !Self.isOfKubernetes(variable, text)
+        {
             guard let entry = entries[variable] else {
                 let prefix = SettingsCatalog.variablePrefix
                 let names = entries.keys.sorted().map { String($0.dropFirst(prefix.count)) }
@@ -65,11 +67,14 @@ struct SettingsReader: Sendable {
         }
     }
 
-    /// Whether Kubernetes sets the variable in every pod of a namespace that has a Service named `push-registry`.
-    private static func isOfKubernetes(_ variable: String) -> Bool {
-        let rest = variable.dropFirst(SettingsCatalog.variablePrefix.count)
-        return rest == "SERVICE_HOST" || rest == "SERVICE_PORT" || rest.hasPrefix("SERVICE_PORT_") || rest == "PORT"
-            || rest.wholeMatch(of: /PORT_[0-9]+_(TCP|UDP|SCTP)(_[A-Z]+)?/) != nil
+    /// Whether the variable has the form that Kubernetes sets in every pod of a namespace with a Service whose name is
+    /// `push-registry` or begins with `push-registry-`.
+    private static func isOfKubernetes(_ variable: String, _ text: String) -> Bool {
+        // Before each name, the Service's own suffix: PUSH_REGISTRY_DB_SERVICE_HOST.
+        let names = /PUSH_REGISTRY_(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)/
+        if variable.wholeMatch(of: names) != nil { return true }
+        // `PORT` is a URL there. A number is a person's mistake.
+        return variable.wholeMatch(of: /PUSH_REGISTRY_(.+_)?PORT/) != nil && text.contains("://")
     }
 
     // MARK: File
