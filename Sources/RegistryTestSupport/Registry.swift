@@ -57,9 +57,10 @@ public func withDistributedRegistry<Value: Sendable>(
 ) async throws -> Value {
     try await CitusCluster.with(logger: .ofClusters) { coordinator, workers in
         let url = coordinator.connectionString
-        let distributed = try await RegistryCommand.run(
-            ["distribute", "--shards", "\(shards)", "--database-url", url])
-        guard distributed.status == 0 else { throw ServiceEnded(log: distributed.log) }
+        for command in [["migrate"], ["distribute", "--shards", "\(shards)"]] {
+            let result = try await RegistryCommand.run(command + ["--database-url", url])
+            guard result.status == 0 else { throw ServiceEnded(log: result.log) }
+        }
         return try await RegistryService.with(databaseURL: url, eventLoops: eventLoops) { service in
             try await Database.with(url) { database in
                 try await body(Registry(cluster: coordinator, service: service, database: database), workers)

@@ -27,9 +27,9 @@ struct CleanUpCommand: AsyncParsableCommand {
             `cleanup run --help` shows all options.
 
             Exit codes: 0 done; 1 the run failed midway, or left out data on a node of Citus that did not respond: \
-            run it again; 2 the database cannot be reached, nothing was changed; 3 at least one app was skipped, \
-            because of --max-share or an unusable policy: check it before the next run; 4 another run is in progress; \
-            64 invalid arguments or settings.
+            run it again; 2 the database cannot be reached or lacks migrations, nothing was changed; 3 at least one \
+            app was skipped, because of --max-share or an unusable policy: check it before the next run; 4 another \
+            run is in progress; 64 invalid arguments or settings.
             """,
         subcommands: [Run.self, Runs.self, Undo.self], defaultSubcommand: Run.self)
 
@@ -97,15 +97,16 @@ extension CleanUpCommand {
     }
 }
 
-/// Lends the clean-up on a migrated database.
+/// Lends the clean-up.
 func withCleanUp<Value: Sendable>(
     _ settings: Settings, isQuiet: Bool, _ body: (CleanUp) async throws -> Value
 ) async throws -> Value {
     let logger = ProcessLogging.start(settings)
     do {
-        return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
+        return try await Database.withAttached(settings, isQuiet: isQuiet, checksSchema: false, logger: logger) {
+            database in
             // A failure before the clean-up begins has changed nothing: exit code 2. A later one has exit code 1.
-            try await exitingIfUnreachable { _ = try await database.migrate() }
+            try await exitingIfUnreachable { try await database.checkSchema() }
             return try await body(CleanUp(database.cleanUpConfiguration))
         }
     } catch {

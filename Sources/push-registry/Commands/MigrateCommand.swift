@@ -8,8 +8,9 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate", abstract: "Update the database to this binary's schema.",
         usage: "push-registry migrate [--dry-run] [<options>]",
         discussion: """
-            Applies the missing migrations in order, each in a transaction. `serve` does the same at its start. Run \
-            this separately if the service's role must not change the schema, or before an upgrade.
+            Applies the missing migrations in order, each in a transaction. `serve` does the same at its start; no \
+            other command changes the schema. Run this separately if the service's role must not change the schema, \
+            or before an upgrade.
 
             On a Citus cluster, the command lists the tables that are not distributed, such as those of a migration. \
             Then stop the services and run `push-registry distribute`.
@@ -28,7 +29,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let settings = try await common.settings()
         let logger = ProcessLogging.start(settings)
         try await exitingIfUnreachable {
-            try await Database.withAttached(settings, logger: logger) { database in
+            try await Database.withAttached(settings, checksSchema: false, logger: logger) { database in
                 if dryRun { try await show(database) } else { try await migrate(database) }
             }
         }

@@ -29,7 +29,6 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
     }
 
     private func rebuild(_ database: Database) async throws -> RollUpRebuild.Report {
-        _ = try await database.migrate()
         let line = ProgressLine()
         let report = try await RollUpRebuild(database.configuration).run { line.show(Self.text($0)) }
         line.clear()

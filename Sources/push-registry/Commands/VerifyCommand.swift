@@ -11,8 +11,8 @@ struct VerifyCommand: AsyncParsableCommand {
             It reads one snapshot of the database and changes nothing, so it may run beside the service. It reads \
             every table: about a minute per few million installations.
 
-            Exit codes: 0 all invariants hold; 1 an invariant is violated; 2 the database cannot be reached: run it \
-            again; 64 invalid arguments or settings.
+            Exit codes: 0 all invariants hold; 1 an invariant is violated; 2 the database cannot be reached or \
+            lacks migrations; 64 invalid arguments or settings.
             """)
 
     @OptionGroup var common: CommonOptions

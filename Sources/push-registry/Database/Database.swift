@@ -74,11 +74,15 @@ struct Database: Sendable {
     }
 
     /// Lends the database to a command other than `serve`, and stops a server that it started.
+    ///
+    /// - Parameter checksSchema: whether the command needs the schema of this binary.
     static func withAttached<Value>(
-        _ settings: Settings, isQuiet: Bool = false, logger: Logger, _ body: (Database) async throws -> Value
+        _ settings: Settings, isQuiet: Bool = false, checksSchema: Bool = true, logger: Logger,
+        _ body: (Database) async throws -> Value
     ) async throws -> Value {
         let database = try await attach(settings, isQuiet: isQuiet, logger: logger)
         do {
+            if checksSchema { try await database.checkSchema() }
             let value = try await body(database)
             await database.waitForGuests()
             try await database.stop()
@@ -126,6 +130,15 @@ struct Database: Sendable {
         try await unreachable { try await migrator.migrate(configuration) }
     }
 
+    /// Only `serve` and `migrate` change the schema. A newer one is fine: a migration only adds.
+    ///
+    /// - Throws: `OutdatedSchema`, `UnreachableDatabase`, `MigrationError`.
+    func checkSchema() async throws {
+        let status = try await migrationStatus()
+        guard let needed = status.pending.last?.version else { return }
+        throw OutdatedSchema(version: status.applied.last?.version, needed: needed)
+    }
+
     func migrationStatus() async throws -> MigrationStatus {
         try await unreachable { try await migrator.status(configuration) }
     }
@@ -139,11 +152,10 @@ struct Database: Sendable {
         }
     }
 
-    /// Lends the directory of apps and keys on a migrated database.
+    /// Lends the directory of apps and keys.
     func withDirectory<Value: Sendable>(
         logger: Logger, _ body: (PostgresAppDirectory) async throws -> Value
     ) async throws -> Value {
-        _ = try await migrate()
         let loop = EventLoop(name: "command")
         defer { loop.stop() }
         let client = PostgresClient(

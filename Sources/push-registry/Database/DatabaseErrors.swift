@@ -25,6 +25,19 @@ struct StoppedDatabase: Error, CustomStringConvertible {
     }
 }
 
+/// The database lacks migrations of this binary, and the command does not migrate.
+struct OutdatedSchema: Error, CustomStringConvertible {
+    /// The newest migration of the database; nil if it has none.
+    let version: Int?
+    /// The newest migration of this binary.
+    let needed: Int
+
+    var description: String {
+        let present = version.map { "The schema of the database has version \($0)" } ?? "The database has no schema"
+        return "\(present), and this binary needs version \(needed). Run `push-registry migrate`. Nothing was changed."
+    }
+}
+
 /// The first statement of a command failed.
 struct UnreachableDatabase: Error, CustomStringConvertible {
     let error: PostgresError

@@ -12,8 +12,9 @@ struct DistributeCommand: AsyncParsableCommand {
             Use it if one machine cannot hold the registry. The database must have the extension Citus and at least \
             one node for shards. All rows of an app are on one node; `apps move` moves an app to another node.
 
-            Stop the services first: the command copies the rows of each table to shards, and no program may write \
-            meanwhile. Run it again if it was interrupted. It cannot be undone, so back up the database first.
+            Migrate the database and stop the services first: the command copies the rows of each table to shards, \
+            and no program may write meanwhile. Run it again if it was interrupted. It cannot be undone, so back up \
+            the database before.
 
             The page Distribution of the documentation describes when you need it, and how to operate a cluster.
             """)
@@ -30,7 +31,10 @@ struct DistributeCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try await common.settings()
         let logger = ProcessLogging.start(settings)
-        try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
+        // With --dry-run, the schema may be older: then it shows whether an upgrade adds tables.
+        try await Database.withAttached(
+            settings, isQuiet: json, checksSchema: !dryRun, logger: logger
+        ) { database in
             do {
                 try await distribute(database)
             } catch let error as DistributionError {
@@ -41,7 +45,6 @@ struct DistributeCommand: AsyncParsableCommand {
 
     private func distribute(_ database: Database) async throws {
         let distribution = Distribution(try database.configuration)
-        if !dryRun { _ = try await database.migrate() }
         let plan = try await distribution.plan(shards: shards)
         if dryRun { return try show(plan) }
         try await distribution.distribute(plan) { [json] step in if !json { print(step) } }

@@ -11,11 +11,11 @@ func refusal(_ text: String) -> ExitCode {
     return .validationFailure
 }
 
-/// The exit code of commands that could not check anything because the database is missing or cannot be reached. Code 1
-/// means that a check failed.
+/// The exit code of commands that could not check anything because the database is missing, cannot be reached or lacks
+/// migrations. Code 1 means that a check failed.
 let databaseUnreachable = ExitCode(2)
 
-/// Prints the error and exits with `databaseUnreachable` if the database is missing or cannot be reached.
+/// Prints the error and exits with `databaseUnreachable` if the database cannot be used.
 func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
         return try await body()
@@ -28,7 +28,9 @@ func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws 
 extension Error {
     fileprivate var meansUnreachableDatabase: Bool {
         switch self as any Error {
-        case is NoDatabase, is StoppedDatabase, is UnreachableDatabase, is EmbeddedPostgresError, is PostgresError: true
+        case is NoDatabase, is StoppedDatabase, is UnreachableDatabase, is OutdatedSchema, is EmbeddedPostgresError,
+            is PostgresError:
+            true
         case MigrationError.locked: true
         default: false
         }

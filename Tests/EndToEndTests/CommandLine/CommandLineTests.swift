@@ -1,20 +1,70 @@
 import EmbeddedPostgres
 import Foundation
 import Logging
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
 @Suite("Each command reports what it did, or why it failed", .serialized)
 struct CommandLineTests {
-    /// Lends an empty database as an environment variable.
-    private func withDatabase(_ body: ([String: String]) async throws -> Void) async throws {
+    /// Lends a database as an environment variable; by default with the schema.
+    private func withDatabase(
+        isEmpty: Bool = false, _ body: ([String: String]) async throws -> Void
+    ) async throws {
         var logger = Logger(label: "cluster")
         logger.logLevel = .critical
         try await ThrowawayCluster.with(logger: logger) { cluster in
-            try await body([
+            let environment = [
                 "PUSH_REGISTRY_DATABASE_URL": cluster.connectionString,
                 "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
-            ])
+            ]
+            if !isEmpty {
+                let migrated = try await RegistryCommand.run(["migrate"], environment: environment)
+                #expect(migrated.status == 0, "\(migrated.log)")
+            }
+            try await body(environment)
+        }
+    }
+
+    private func tables(_ environment: [String: String]) async throws -> Int {
+        try await Database.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+            try await database.count("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
+        }
+    }
+
+    /// Only `serve` and `migrate` change the schema: a laptop with a newer binary must not migrate production.
+    @Test func commands_sayWhichSchemaTheyNeed_andChangeNothing() async throws {
+        let commands = [
+            ["cleanup", "--dry-run"], ["cleanup"], ["cleanup", "runs"], ["cleanup", "undo", "1"], ["apps", "list"],
+            ["apps", "create", "a"], ["apps", "policy", "get", "a"], ["apps", "move", "a"], ["keys", "list", "a"],
+            ["topics", "list", "a"], ["messages", "list", "a"], ["segment", "count", "--app", "a", "--filter", "{}"],
+            ["import", "/dev/null", "--format", "csv", "--app", "a"], ["rebuild-rollup"], ["verify"],
+            ["sql", "directory", "--plan"], ["distribute"],
+        ]
+        func expectRefusal(_ command: [String], _ environment: [String: String], _ words: String) async throws {
+            let result = try await RegistryCommand.run(command, environment: environment)
+            let saysNothingWasChanged = ["cleanup", "verify"].contains(command[0])
+            #expect(result.status == (saysNothingWasChanged ? 2 : 1), "\(command): \(result.log)")
+            #expect(result.output.isEmpty && result.log.contains("push-registry migrate"), "\(command): \(result.log)")
+            #expect(result.log.contains(words) && !result.log.contains("Usage"), "\(command): \(result.log)")
+        }
+        try await withDatabase(isEmpty: true) { environment in
+            for command in commands {
+                try await expectRefusal(command, environment, "has no schema")
+                #expect(try await tables(environment) == 0, "\(command)")
+            }
+            #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
+            let newest = try await Database.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+                try await database.column(
+                    """
+                    DELETE FROM schema_migration WHERE version = (SELECT max(version) FROM schema_migration)
+                    RETURNING version
+                    """, as: Int32.self)[0]
+            }
+            for command in [["apps", "list"], ["cleanup"], ["verify"]] {
+                try await expectRefusal(command, environment, "version \(newest - 1)")
+                try await expectRefusal(command, environment, "needs version \(newest)")
+            }
         }
     }
 
@@ -52,7 +102,7 @@ struct CommandLineTests {
     }
 
     @Test func migrate_appliesTheSchema_once() async throws {
-        try await withDatabase { environment in
+        try await withDatabase(isEmpty: true) { environment in
             let dry = try await RegistryCommand.run(["migrate", "--dry-run"], environment: environment)
             #expect(dry.status == 0)
             #expect(dry.output.hasPrefix("pending 1 create_app\n"))

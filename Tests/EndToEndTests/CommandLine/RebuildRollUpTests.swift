@@ -11,6 +11,7 @@ struct RebuildRollUpTests {
         logger.logLevel = .critical
         try await ThrowawayCluster.with(logger: logger) { cluster in
             let environment = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
+            #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
             let fresh = try await RegistryCommand.run(["rebuild-rollup"], environment: environment)
             #expect(fresh.status == 0 && fresh.output == "the roll-up was correct\n")
             try await PostgresSession.withSession(PostgresConfiguration(cluster.connectionString)) { session in

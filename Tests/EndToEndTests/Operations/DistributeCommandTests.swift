@@ -66,6 +66,7 @@ struct DistributeCommandTests {
 
     @Test func tableOfAnUpgrade_isReported_untilItIsDistributed() async throws {
         try await withCluster { coordinator in
+            try await expectSuccess("migrate", on: coordinator)
             try await expectSuccess("distribute", "--shards", "4", on: coordinator)
             try await expectSuccess("verify", on: coordinator)
             try await Database.with(coordinator.connectionString) { database in

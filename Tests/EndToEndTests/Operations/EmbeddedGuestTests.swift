@@ -19,6 +19,8 @@ struct EmbeddedGuestTests {
         chmod(folder, 0o755)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await EmbeddedPostgres.start(directory: folder, logger: logger).stop()
+        let migrated = try await RegistryCommand.run(["migrate", "--data-dir", folder])
+        #expect(migrated.status == 0, "\(migrated.log)")
         let created = try await RegistryCommand.run(["apps", "create", "mail", "--data-dir", folder])
         #expect(created.status == 0, "\(created.log)")
         try await body(folder)
