@@ -12,7 +12,7 @@ public protocol AppDirectory: Sendable {
     /// A snapshot that was current at some moment since `age` ago.
     func current(within age: Duration) async throws -> DirectorySnapshot
 
-    /// Creates the app or replaces its policy. With a precondition, no app is created.
+    /// Creates the app or replaces its policy. With a precondition other than `absent`, no app is created.
     ///
     /// - Throws: also `PolicyRefusal`.
     func put(
@@ -43,12 +43,15 @@ public enum RevisionPrecondition: Hashable, Sendable {
     case exists
     /// It has one of these revisions.
     case revisions([String])
+    /// It does not exist.
+    case absent
 
     /// - Parameter revision: the stored revision; nil if the policy or segment does not exist.
     public func holds(for revision: String?) -> Bool {
         switch self {
         case .exists: revision != nil
         case .revisions(let known): revision.map(known.contains) ?? false
+        case .absent: revision == nil
         }
     }
 }

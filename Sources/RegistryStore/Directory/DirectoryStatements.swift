@@ -47,12 +47,12 @@ enum DirectoryStatements {
         serving: "PUT /v1/apps/{app}, apps create: draws the number of a new app.",
         "SELECT nextval('app_id_seq')::integer")
 
-    /// Another caller may have created the app since.
+    /// Another caller may have created the app since. Then its policy is replaced if $4 is true.
     static let createApp = PreparedSQL(
         serving: "PUT /v1/apps/{app}, apps create: creates an app.",
         """
         INSERT INTO app (id, identifier, policy) OVERRIDING SYSTEM VALUE VALUES ($3, $1, $2::jsonb)
-        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
+        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now() WHERE $4
         RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
         """)
 

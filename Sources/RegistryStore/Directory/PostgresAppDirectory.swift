@@ -1,3 +1,4 @@
+import CoreMetrics
 import EventLoop
 import Locking
 import PostgresClient
@@ -22,9 +23,12 @@ public actor PostgresAppDirectory: AppDirectory {
     /// success and on failure, or at the end.
     private typealias Request = UnsafeContinuation<DirectorySnapshot, any Error>
     private var requests = BatchQueue<Request>(countMax: waitingMax, batchMax: waitingMax)
+    private let unusablePolicies: UnusablePolicies?
 
-    public init(postgres: PostgresClient) {
+    /// - Parameter unusablePolicies: reports policies that cannot be used; nil: nobody does.
+    public init(postgres: PostgresClient, unusablePolicies: UnusablePolicies? = nil) {
         self.postgres = postgres
+        self.unusablePolicies = unusablePolicies
         loop = postgres.loop
     }
 
@@ -83,6 +87,7 @@ public actor PostgresAppDirectory: AppDirectory {
         guard try version.decode(0, as: Int64.self) != last.version else { return last }
         let new = try await load()
         cached.withLock { $0 = new }
+        unusablePolicies?.report(new.unusable.values)
         return new
     }
 
@@ -134,6 +139,7 @@ public actor PostgresAppDirectory: AppDirectory {
             let change =
                 switch precondition {
                 case nil: try await replacementOrCreation(of: id, text)
+                case .absent: try await creation(of: id, text, replacesAnother: false)
                 case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
                 case .revisions(let known):
                     PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
@@ -152,15 +158,23 @@ public actor PostgresAppDirectory: AppDirectory {
         }
     }
 
-    /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
-    ///
-    /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
     private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
         let isKnown = try await !postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
         if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }
+        return try await creation(of: id, text, replacesAnother: true)
+    }
+
+    /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
+    ///
+    /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
+    ///
+    /// - Parameter replacesAnother: whether the policy of an app that another caller has just created is replaced.
+    private func creation(
+        of id: AppID, _ text: String, replacesAnother: Bool
+    ) async throws -> PostgresStatement {
         let number: Int32 = try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0)
         _ = try await postgres.execute(RollUpStatements.addState(AppNumber(number)))
-        return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number)
+        return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number, replacesAnother)
     }
 
     public func add(_ key: APIKey) async throws {
@@ -191,6 +205,32 @@ public actor PostgresAppDirectory: AppDirectory {
             }
         } catch {
             throw StoreError(error)
+        }
+    }
+}
+
+/// Reports the stored policies that this version cannot use: each app and revision once, and their number in a gauge.
+/// The directories of all loops share one.
+public final class UnusablePolicies: Sendable {
+    private struct Name: Hashable, Sendable {
+        let app: AppNumber
+        let revision: String
+    }
+
+    private let logged = Locked<Set<Name>>([])
+    private let count = Gauge(label: "registry_unusable_policies")
+    private let log: @Sendable (UnusableApp) -> Void
+
+    /// - Parameter log: is called once for each app and revision.
+    public init(log: @escaping @Sendable (UnusableApp) -> Void) {
+        self.log = log
+    }
+
+    func report(_ apps: some Collection<UnusableApp>) {
+        count.record(apps.count)
+        for app in apps {
+            let name = Name(app: app.number, revision: app.revision)
+            if logged.withLock({ $0.insert(name).inserted }) { log(app) }
         }
     }
 }

@@ -16,10 +16,25 @@ struct AppsCommand: AsyncParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let apps = try await withDirectory(common, isQuiet: json) { directory in
-                try await directory.current().apps.keys.map(\.rawValue).sorted()
+            let directory = try await withDirectory(common, isQuiet: json) { try await $0.current() }
+            let apps = directory.apps.keys.map(\.rawValue)
+            let unusable = directory.unusable.values.map { Unusable(app: $0.id.rawValue, reason: $0.reason) }
+            if json {
+                return try printJSON(Listing(apps: apps.sorted(), unusable: unusable.sorted { $0.app < $1.app }))
             }
-            if json { try printJSON(["apps": apps]) } else { for app in apps { print(app) } }
+            let lines = apps + unusable.map { "\($0.app): the stored policy cannot be used: \($0.reason)" }
+            for line in lines.sorted() { print(line) }
+        }
+
+        private struct Listing: Encodable {
+            let apps: [String]
+            let unusable: [Unusable]
+        }
+
+        /// An app whose stored policy this version cannot use.
+        private struct Unusable: Encodable {
+            let app: String
+            let reason: String
         }
     }
 
@@ -33,10 +48,7 @@ struct AppsCommand: AsyncParsableCommand {
 
         func run() async throws {
             let id = try app.asAppID()
-            let isNew = try await withDirectory(common) { directory in
-                guard try await directory.current().apps[id] == nil else { return false }
-                return try await directory.put(id, policy: .standard).isNew
-            }
+            let isNew = try await withDirectory(common) { try await $0.createIfMissing(id) }
             print(isNew ? "created \(id)" : "\(id) exists already")
         }
     }

@@ -52,6 +52,23 @@ func withAudiences<Value: Sendable>(
     }
 }
 
+extension PostgresAppDirectory {
+    /// Creates the app with the default policy. An app whose stored policy cannot be used exists, too.
+    ///
+    /// - Returns: whether it was created.
+    func createIfMissing(_ id: AppID) async throws -> Bool {
+        let known = try await current()
+        guard known.apps[id] == nil, known.unusable[id] == nil else { return false }
+        do {
+            _ = try await put(id, policy: .standard, if: .absent)
+            return true
+        } catch is PolicyRefusal {
+            // Somebody else has just created it.
+            return false
+        }
+    }
+}
+
 extension DirectorySnapshot {
     func app(_ text: String) throws -> App {
         guard let app = apps[try text.asAppID()] else {

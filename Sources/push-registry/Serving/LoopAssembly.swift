@@ -110,6 +110,11 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let resources = LoopResources.sharing(clock, by: pools)
         let installations = PostgresInstallationStore.stores(on: resources)
+        let unusablePolicies = UnusablePolicies { app in
+            logger.error(
+                "the stored policy of an app cannot be used: its calls get 503",
+                metadata: ["app": "\(app.id)", "reason": "\(app.reason)"])
+        }
         parts = zip(resources, installations).map { resources, installations in
             let (loop, postgres) = (resources.loop, resources.postgres)
             let audiencePostgres = PostgresClient(
@@ -120,7 +125,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 notifications: PostgresNotificationStore(resources),
                 topics: PostgresTopicStore(resources), feedback: PostgresFeedbackStore(resources),
                 events: PostgresEventStore(resources), messages: PostgresMessageStore(resources),
-                directory: PostgresAppDirectory(postgres: postgres),
+                directory: PostgresAppDirectory(postgres: postgres, unusablePolicies: unusablePolicies),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
         }
@@ -175,13 +180,19 @@ struct LoopAssembly: Service, CustomStringConvertible {
             ]))
     }
 
-    /// Checks the database, its migrations and the database of audience queries. Without the last, the service is ready
-    /// but degraded.
+    /// Checks the database, its migrations, the apps' policies and the database of audience queries. Without the last
+    /// two, the service is ready but degraded.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
         ReadinessCheck { [shutdown, hasReadDatabase, schemaVersion] in
             guard !shutdown.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
+            var degraded: [String] = []
             do {
-                _ = try await parts.directory.current()
+                let unusable = try await parts.directory.current().unusable
+                // Without the names: strangers may read this.
+                if !unusable.isEmpty {
+                    degraded.append(
+                        "apps whose stored policy cannot be used: \(unusable.count), see push-registry apps list")
+                }
                 let schema = try await SchemaVersion.read(parts.postgres)
                 guard schema >= schemaVersion else {
                     return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
@@ -191,10 +202,10 @@ struct LoopAssembly: Service, CustomStringConvertible {
             } catch {
                 return .init(obstacles: ["the database does not respond"])
             }
-            guard hasReadDatabase, await !SchemaVersion.isReadable(parts.audiencePostgres) else {
-                return .init(obstacles: [])
+            if hasReadDatabase, await !SchemaVersion.isReadable(parts.audiencePostgres) {
+                degraded.append("the read database does not respond: audiences are not available")
             }
-            return .init(obstacles: [], degraded: ["the read database does not respond: audiences are not available"])
+            return .init(obstacles: [], degraded: degraded)
         }
     }
 

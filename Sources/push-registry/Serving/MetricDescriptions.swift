@@ -15,6 +15,8 @@ enum MetricDescriptions {
                 prefix: "cleanup_last_installations",
                 help: "Installations that the last run changed, by app and step."),
             MetricDescription(
+                prefix: "registry_unusable_policies", help: "Apps whose stored policy this version cannot use."),
+            MetricDescription(
                 prefix: "jwks_fetches_total", help: "Fetches of key sets (jwksURL), by app and result: ok or failed."),
             MetricDescription(prefix: "http_connections", help: "Open connections."),
             MetricDescription(

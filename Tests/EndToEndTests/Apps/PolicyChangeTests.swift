@@ -150,5 +150,30 @@ extension EndToEnd {
                 #expect(try await broken.put("phone").status < 300)
             }
         }
+
+        @Test func unusableStoredPolicy_isShownToTheOperator() async throws {
+            let app = try await RegistryApp.make()
+            let registry = app.registry
+            _ = try await app.database.rows(
+                #"UPDATE app SET policy = '{"grace": "PT1H"}' WHERE identifier = \#(app.id)"#)
+            // Each loop reads the directory.
+            for _ in 1...8 { #expect(try await app.put("phone").status == 503) }
+            let readiness = try await registry.send("GET", "/readyz", key: nil)
+            #expect(readiness.status == 200)
+            #expect(readiness.json["degraded"].array.contains { $0.string?.contains("policy") == true })
+            // Strangers must not learn the names of apps.
+            #expect(!readiness.text.contains(app.id))
+            let lines = {
+                registry.service.command.log.split(separator: "\n").filter {
+                    $0.contains(app.id) && $0.contains("policy") && $0.contains("error")
+                }
+            }
+            try await eventually("the policy is logged") { !lines().isEmpty }
+            #expect(lines().count == 1 && lines()[0].contains("grace"), "\(lines())")
+            let metrics = try await registry.send("GET", "/metrics", key: nil).text
+            let gauge = metrics.firstMatch(of: /\nregistry_unusable_policies (\d+)/)
+            #expect(gauge.flatMap { Int($0.1) } ?? 0 > 0)
+            #expect(try await put(app, [:]).status == 200)
+        }
     }
 }

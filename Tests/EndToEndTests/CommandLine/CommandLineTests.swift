@@ -68,6 +68,32 @@ struct CommandLineTests {
         }
     }
 
+    /// A newer version, or an older one, wrote the policy. A provisioning script creates the app at every run.
+    @Test func create_keepsAPolicy_thatThisVersionCannotUse_andListShowsIt() async throws {
+        try await withDatabase { environment in
+            let policy = #"{"grace": "PT1H", "storeAdvertisingId": true}"#
+            try await Database.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+                _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
+                _ = try await RegistryCommand.run(["apps", "create", "news"], environment: environment)
+                _ = try await database.rows("UPDATE app SET policy = \(policy)::text::jsonb WHERE identifier = 'mail'")
+                let again = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
+                #expect(again.status == 0 && again.output == "mail exists already\n", "\(again.log)")
+                let stored = try await database.column(
+                    "SELECT policy::text FROM app WHERE identifier = 'mail'", as: String.self)
+                #expect(stored == [policy])
+            }
+            let list = try await RegistryCommand.run(["apps", "list"], environment: environment)
+            let lines = list.output.split(separator: "\n")
+            #expect(lines.count == 2 && lines[1] == "news", "\(lines)")
+            #expect(lines[0].hasPrefix("mail") && lines[0].contains("grace"), "\(lines)")
+            let json = try JSON(
+                parsing: try await RegistryCommand.run(["apps", "list", "--json"], environment: environment).output.utf8
+            )
+            #expect(json["apps"] == ["news"] && json["unusable"][0]["app"] == "mail")
+            #expect(json["unusable"][0]["reason"].string?.contains("grace") == true)
+        }
+    }
+
     @Test(arguments: [
         [], ["serve"], ["migrate"], ["apps"], ["apps", "list"], ["apps", "create"], ["apps", "move"],
         ["apps", "policy"], ["apps", "policy", "get"], ["apps", "policy", "set"], ["keys"], ["keys", "list"],
@@ -128,7 +154,7 @@ struct CommandLineTests {
             #expect(try await run("apps", "create", "com.example.mail") == "com.example.mail exists already\n")
             #expect(try await run("apps") == "com.example.mail\n")
             let json = try JSON(parsing: Array(try await run("apps", "list", "--json").utf8))
-            #expect(json == ["apps": ["com.example.mail"]])
+            #expect(json == ["apps": ["com.example.mail"], "unusable": []])
             let made = try await run(
                 "keys", "create", "com.example.mail", "--name", "back end", "--role", "service", "--role", "sender")
             #expect(made.hasPrefix("prk_"))

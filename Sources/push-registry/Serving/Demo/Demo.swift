@@ -53,9 +53,8 @@ struct Demo {
     }
 
     private static func app(_ text: String, in directory: PostgresAppDirectory) async throws -> App {
-        let id = try text.asAppID()
-        if let app = try await directory.current().apps[id] { return app }
-        return try await directory.put(id, policy: .standard).app
+        _ = try await directory.createIfMissing(text.asAppID())
+        return try await directory.current().app(text)
     }
 
     private func newKey(
