@@ -173,8 +173,8 @@ let package = Package(
         module(
             "RegistryTestSupport",
             [
-                "ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "Locking", "PostgresClient", httpTypes,
-                logging,
+                "ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "Locking", "Migrations", "PostgresClient",
+                httpTypes, logging,
             ]),
 
         // What the service and the in-memory registry promise to a client, for both.
@@ -219,7 +219,7 @@ let package = Package(
             "RegistryStoreTests",
             [
                 "ByteText", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres",
-                "Locking", "Migrations", "Receipts", "SeededRandom", crypto, logging,
+                "Locking", "Receipts", "RegistryTestSupport", "SeededRandom", crypto, logging,
             ]),
         // Without the server, so that they build fast.
         .testTarget(
@@ -251,8 +251,8 @@ let package = Package(
         tests(
             "FleetGeneratorTests",
             [
-                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "Migrations", "PostgresClient",
-                "PushRegistry", "RegistryAPI", "RegistryStore", crypto, logging,
+                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "PostgresClient", "PushRegistry",
+                "RegistryAPI", "RegistryStore", "RegistryTestSupport", crypto, logging,
             ]),
     ]
 )

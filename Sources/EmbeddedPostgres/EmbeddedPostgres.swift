@@ -45,6 +45,8 @@ public actor EmbeddedPostgres {
     var guestLock: GuestLock?
     /// False from the start of ``stop(_:)`` to ``restart()``: ``keepRunning()`` then does not restart the server.
     private var shouldRun = true
+    /// Whether the server was neither stopped, killed, suspended nor restarted since its start.
+    private(set) var isUntouched = true
     /// The attempt of ``keepRunning()`` to start the server; ``stop(_:)`` waits for it.
     private var attempt: Task<Void, any Error>?
 
@@ -146,7 +148,7 @@ public actor EmbeddedPostgres {
     ///
     /// - Throws: `stopFailed`; this owner then keeps the folder.
     public func stop(_ mode: StopMode = .fast) async throws(EmbeddedPostgresError) {
-        shouldRun = false
+        (shouldRun, isUntouched) = (false, false)
         _ = await attempt?.result
         try await postmaster.stop(mode)
         guard lock != nil else { return }
@@ -159,12 +161,14 @@ public actor EmbeddedPostgres {
     /// Kills the server with SIGKILL, like a crash, and returns when all of its processes have ended. This owner keeps
     /// the folder for ``restart()``.
     public func kill() async {
+        isUntouched = false
         await postmaster.kill()
     }
 
     /// Stops all of the server's processes with SIGSTOP until ``resume()``, like a machine that hangs: connections stay
     /// open, and nothing responds.
     public func suspend() {
+        isUntouched = false
         postmaster.signal(SIGSTOP)
     }
 
@@ -179,8 +183,19 @@ public actor EmbeddedPostgres {
     /// - Throws: `inUse` if another owner locked the folder after ``stop(_:)``, `startFailed`, `stopFailed`.
     public func restart() async throws(EmbeddedPostgresError) {
         if lock == nil { lock = try OwnerLock(directory: directory) }
-        shouldRun = true
+        (shouldRun, isUntouched) = (true, false)
         try await replaceAndStart()
+    }
+
+    /// libpq keywords for another database of the server, as the service's role.
+    nonisolated func connectionString(to database: String) -> String {
+        address.connectionString(user: ClusterData.serviceName, database: database)
+    }
+
+    /// Runs SQL as superuser, in the database `postgres`.
+    func execute(_ sql: String) async throws(EmbeddedPostgresError) {
+        try await postmaster.command.execute(
+            sql, at: address.connectionString(user: ClusterData.superuser, database: "postgres"))
     }
 
     /// Restarts the server whenever it has exited without ``stop(_:)``. Returns after ``stop(_:)`` or when the task is

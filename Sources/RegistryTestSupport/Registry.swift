@@ -37,7 +37,7 @@ public func withRegistry<Value: Sendable>(
     descriptorsMax: Int? = nil, prepare: (Database) async throws -> Void = { _ in },
     _ body: (Registry) async throws -> Value
 ) async throws -> Value {
-    try await ThrowawayCluster.with(settings: postgres, logger: .ofClusters) { cluster in
+    try await withServer(postgres) { cluster in
         try await Database.with(cluster.superuserConnectionString, sessionsMax: 1, prepare)
         return try await RegistryService.with(
             databaseURL: cluster.connectionString, eventLoops: eventLoops, environment: environment,
@@ -48,6 +48,16 @@ public func withRegistry<Value: Sendable>(
             }
         }
     }
+}
+
+/// Lends a server with a migrated database, or a new one if it needs settings of its own.
+private func withServer<Value: Sendable>(
+    _ settings: [String: String], _ body: (EmbeddedPostgres) async throws -> Value
+) async throws -> Value {
+    guard settings.isEmpty else {
+        return try await ThrowawayCluster.with(settings: settings, logger: .ofClusters, body)
+    }
+    return try await ThrowawayCluster.withDatabase(from: .migrated, logger: .ofClusters, body)
 }
 
 /// Lends a running registry that is distributed over the nodes of a Citus cluster.

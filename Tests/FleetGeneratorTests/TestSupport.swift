@@ -2,10 +2,10 @@ import EmbeddedPostgres
 import EventLoop
 import Foundation
 import Logging
-import Migrations
 import PostgresClient
 import PushRegistry
 import RegistryStore
+import RegistryTestSupport
 
 @testable import FleetGenerator
 
@@ -25,10 +25,8 @@ extension Fleet {
 func withDatabase(
     _ body: @escaping @Sendable (PostgresConfiguration, App) async throws -> Void
 ) async throws {
-    try await ThrowawayCluster.with { server in
+    try await ThrowawayCluster.withDatabase(from: .migrated) { server in
         let database = try PostgresConfiguration(server.connectionString)
-        let migrations = migrationFiles.enumerated().map { Migration(version: $0 + 1, name: $1.name, sql: $1.sql) }
-        _ = try await Migrator(migrations, logger: Logger(label: "test")).migrate(database)
         try await body(database, try await App.find(AppID("com.example.test"), in: database))
     }
 }

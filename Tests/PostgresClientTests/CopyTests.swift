@@ -157,7 +157,7 @@ struct CopyTests {
     private func withSessions(
         _ body: @escaping @Sendable (_ connection: PostgresConnection, _ other: PostgresConnection) async throws -> Void
     ) async throws {
-        try await ThrowawayCluster.with { server in
+        try await ThrowawayCluster.withDatabase { server in
             let configuration = try PostgresConfiguration(server.superuserConnectionString)
             try await withLoop { loop in
                 try await PostgresConnection.withConnection(configuration, on: loop) { connection in

@@ -101,7 +101,7 @@ struct MigratorTests {
     }
 
     private func withDatabase(_ body: @Sendable (PostgresConfiguration) async throws -> Void) async throws {
-        try await ThrowawayCluster.with { try await body(PostgresConfiguration($0.connectionString)) }
+        try await ThrowawayCluster.withDatabase { try await body(PostgresConfiguration($0.connectionString)) }
     }
 
     private func migrationError(_ body: () async throws -> [Migration]) async -> MigrationError? {
@@ -165,7 +165,7 @@ struct PostgresSessionTests {
     }
 
     private func withSession(_ body: @escaping @Sendable (PostgresSession) throws -> Void) async throws {
-        try await ThrowawayCluster.with { server in
+        try await ThrowawayCluster.withDatabase { server in
             try await PostgresSession.withSession(PostgresConfiguration(server.connectionString), body)
         }
     }

@@ -215,7 +215,7 @@ struct BrokenConnectionTests {
     private func withProxiedConnection(
         _ body: @escaping @Sendable (PostgresConnection, CuttingProxy) async throws -> Void
     ) async throws {
-        try await ThrowawayCluster.with { server in
+        try await ThrowawayCluster.withDatabase { server in
             let proxy = try CuttingProxy(server.connectionString)
             defer { proxy.stop() }
             let configuration = try PostgresConfiguration(proxy.connectionString)

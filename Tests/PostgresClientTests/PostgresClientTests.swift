@@ -116,7 +116,7 @@ struct PostgresClientTests {
     }
 
     @Test func sessions_areClosed_whenThePoolIsShutDown() async throws {
-        try await ThrowawayCluster.with { server in
+        try await ThrowawayCluster.withDatabase { server in
             let configuration = try PostgresConfiguration(server.connectionString, applicationName: "gone")
             try await withClient(configuration) { client in
                 _ = try await client.execute("SELECT 1")
@@ -166,7 +166,7 @@ struct ReconnectTests {
     }
 
     @Test func pool_opensNewConnections_whenAllWereCut() async throws {
-        try await ThrowawayCluster.with { server in
+        try await ThrowawayCluster.withDatabase { server in
             let proxy = try CuttingProxy(server.connectionString)
             defer { proxy.stop() }
             try await withClient(PostgresConfiguration(proxy.connectionString)) { client in
@@ -213,7 +213,7 @@ private func withServer(
     limits: PostgresPoolLimits = PostgresPoolLimits(),
     _ body: @escaping @Sendable (EmbeddedPostgres, PostgresClient) async throws -> Void
 ) async throws {
-    try await ThrowawayCluster.with { server in
+    try await ThrowawayCluster.withDatabase { server in
         try await withClient(PostgresConfiguration(server.connectionString), limits: limits) { client in
             _ = try await client.execute("CREATE TABLE t (id int PRIMARY KEY)")
             try await body(server, client)

@@ -15,7 +15,7 @@ func withLoop<Value: Sendable>(_ body: @Sendable (EventLoop) async throws -> Val
 func withConnection(
     settings: [String: String] = [:], _ body: @escaping @Sendable (PostgresConnection) async throws -> Void
 ) async throws {
-    try await ThrowawayCluster.with { server in
+    try await ThrowawayCluster.withDatabase { server in
         let configuration = try PostgresConfiguration(server.connectionString, settings: settings)
         try await withLoop { loop in
             try await PostgresConnection.withConnection(configuration, on: loop) { try await body($0) }

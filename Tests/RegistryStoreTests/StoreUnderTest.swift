@@ -2,9 +2,9 @@ import Crypto
 import EmbeddedPostgres
 import EventLoop
 import Logging
-import Migrations
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 
 @testable import RegistryStore
 
@@ -85,7 +85,7 @@ let serviceSettings = [
 func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void) async throws {
     var logger = Logger(label: "test")
     logger.logLevel = .critical
-    try await ThrowawayCluster.with(logger: logger) { [logger] server in
+    try await ThrowawayCluster.withDatabase(from: .migrated, logger: logger) { [logger] server in
         let configuration = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
         let loop = EventLoop(name: "store")
         defer { loop.stop() }
@@ -100,10 +100,6 @@ func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void
             let store = StoreUnderTest(
                 resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: pools[1],
                 configuration: configuration)
-            let migrations = migrationFiles.enumerated().map { index, file in
-                Migration(version: index + 1, name: file.name, sql: file.sql)
-            }
-            _ = try await Migrator(migrations, logger: logger).migrate(PostgresConfiguration(server.connectionString))
             group.addTask { await store.coalescer.run() }
             try await body(store)
             group.cancelAll()

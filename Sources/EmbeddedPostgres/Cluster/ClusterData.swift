@@ -60,18 +60,13 @@ struct ClusterData: Sendable {
 
     /// Creates the role and the database if they are missing: an earlier start may have been interrupted.
     func createDatabaseIfMissing(address: ServerAddress) async throws(EmbeddedPostgresError) {
-        try await command.run(
-            "psql",
-            [
-                "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1",
-                "--dbname", address.connectionString(user: Self.superuser, database: "postgres"),
-            ],
-            input: """
-                SELECT 'CREATE ROLE \(Self.serviceName) LOGIN'
-                 WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(Self.serviceName)') \\gexec
-                SELECT 'CREATE DATABASE \(Self.serviceName) OWNER \(Self.serviceName)'
-                 WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '\(Self.serviceName)') \\gexec
+        try await command.execute(
+            """
+            SELECT 'CREATE ROLE \(Self.serviceName) LOGIN'
+             WHERE NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(Self.serviceName)') \\gexec
+            SELECT 'CREATE DATABASE \(Self.serviceName) OWNER \(Self.serviceName)'
+             WHERE NOT EXISTS (SELECT FROM pg_database WHERE datname = '\(Self.serviceName)') \\gexec
 
-                """)
+            """, at: address.connectionString(user: Self.superuser, database: "postgres"))
     }
 }

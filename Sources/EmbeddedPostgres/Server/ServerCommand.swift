@@ -32,6 +32,15 @@ struct ServerCommand: Sendable {
         }
     }
 
+    /// Runs a script of psql.
+    ///
+    /// - Parameter address: libpq keywords.
+    /// - Throws: `commandFailed` at the first error.
+    func execute(_ script: String, at address: String) async throws(EmbeddedPostgresError) {
+        try await run(
+            "psql", ["--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname", address], input: script)
+    }
+
     private func execute(
         _ program: String, _ arguments: [String], input: String
     ) async throws -> (succeeded: Bool, output: String) {

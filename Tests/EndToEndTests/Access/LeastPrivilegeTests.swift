@@ -34,7 +34,7 @@ struct LeastPrivilegeTests {
     private func withPreparedCluster(_ body: (EmbeddedPostgres) async throws -> Void) async throws {
         var logger = Logger(label: "cluster")
         logger.logLevel = .critical
-        try await ThrowawayCluster.with(logger: logger) { cluster in
+        try await ThrowawayCluster.withDatabase(logger: logger) { cluster in
             let blocks = try blocks()
             try #require(blocks.count == 3)
             try await run(blocks[0], cluster.superuserConnectionString)

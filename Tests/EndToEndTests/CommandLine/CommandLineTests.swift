@@ -13,16 +13,11 @@ struct CommandLineTests {
     ) async throws {
         var logger = Logger(label: "cluster")
         logger.logLevel = .critical
-        try await ThrowawayCluster.with(logger: logger) { cluster in
-            let environment = [
+        try await ThrowawayCluster.withDatabase(from: isEmpty ? nil : .migrated, logger: logger) { cluster in
+            try await body([
                 "PUSH_REGISTRY_DATABASE_URL": cluster.connectionString,
                 "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
-            ]
-            if !isEmpty {
-                let migrated = try await RegistryCommand.run(["migrate"], environment: environment)
-                #expect(migrated.status == 0, "\(migrated.log)")
-            }
-            try await body(environment)
+            ])
         }
     }
 

@@ -9,7 +9,7 @@ struct RebuildRollUpTests {
     @Test func injectedError_isFound_andCorrected() async throws {
         var logger = Logger(label: "cluster")
         logger.logLevel = .critical
-        try await ThrowawayCluster.with(logger: logger) { cluster in
+        try await ThrowawayCluster.withDatabase(logger: logger) { cluster in
             let environment = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
             #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
             let fresh = try await RegistryCommand.run(["rebuild-rollup"], environment: environment)

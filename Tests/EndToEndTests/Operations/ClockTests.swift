@@ -53,7 +53,8 @@ struct ClockTests {
 
     /// The clock was set back by an hour while no service ran.
     @Test func firstRequest_getsTheLatestTime_afterARestart() async throws {
-        try await ThrowawayCluster.with(logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }) { cluster in
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        try await ThrowawayCluster.withDatabase(logger: quiet) { cluster in
             func withService(_ body: (Registry) async throws -> Void) async throws {
                 try await RegistryService.with(databaseURL: cluster.connectionString) { service in
                     try await Database.with(cluster.connectionString) { database in

@@ -9,7 +9,7 @@ struct DescriptorLimitTests {
     private let logger = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
 
     @Test func softLimitIsRaised_whenItIsLow() async throws {
-        try await ThrowawayCluster.with(logger: logger) { cluster in
+        try await ThrowawayCluster.withDatabase(logger: logger) { cluster in
             try await RegistryService.with(
                 databaseURL: cluster.connectionString, descriptorsSoftMax: Self.descriptorsMax
             ) { service in
@@ -22,7 +22,7 @@ struct DescriptorLimitTests {
 
     /// At the limit of connections a new one replaces the longest idle one.
     @Test func fewerClientsAreServed_andTheLogSaysHowMany_whenTheHardLimitIsLow() async throws {
-        try await ThrowawayCluster.with(logger: logger) { cluster in
+        try await ThrowawayCluster.withDatabase(logger: logger) { cluster in
             try await RegistryService.with(
                 databaseURL: cluster.connectionString, eventLoops: 1, descriptorsMax: Self.descriptorsMax
             ) { service in

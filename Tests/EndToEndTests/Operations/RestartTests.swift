@@ -10,7 +10,8 @@ struct RestartTests {
     /// The socket stays open between two processes, as with systemd (`LISTEN_FDS`); clients wait in its queue.
     @Test func everyRequest_isAnswered_whenServiceIsRestartedOnAPassedSocket() async throws {
         let socket = try ListeningSocket()
-        try await ThrowawayCluster.with(logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }) { cluster in
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        try await ThrowawayCluster.withDatabase(logger: quiet) { cluster in
             var service = try await RegistryService.start(databaseURL: cluster.connectionString, socket: socket)
             defer { service.command.send(SIGKILL) }
             #expect(service.client.port == socket.port)

@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import EventLoop
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -10,7 +11,7 @@ import Testing
 struct StandbyMomentTests {
     @Test func asOf_standsStill_whenTheStandbyIsCutOff() async throws {
         try await ThrowawayCluster.withStandby(logger: TestStores.quiet) { primary, standby in
-            try await TestStores.migrate(PostgresConfiguration(primary.connectionString))
+            try await migrateDatabase(primary.connectionString)
             try await withMoment(of: standby) { asOf in
                 try await eventually {
                     let start = Timestamp.now()

@@ -3,6 +3,7 @@ import EventLoop
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -30,7 +31,7 @@ struct SimulatedRegistry: Sendable {
             let configuration = try PostgresConfiguration(server.connectionString)
             clock.calibrate(try await Self.time(of: configuration))
             try clock.set(to: start)
-            try await TestStores.migrate(configuration)
+            try await migrateDatabase(server.connectionString)
             let service = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
             let empty = SimulatedRegistry(
                 clock: clock, configuration: configuration,

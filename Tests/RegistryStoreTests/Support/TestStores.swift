@@ -2,9 +2,9 @@ import Crypto
 import EmbeddedPostgres
 import EventLoop
 import Logging
-import Migrations
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 
 @testable import RegistryStore
 
@@ -23,9 +23,8 @@ struct TestStores: Sendable {
     static func with<Value: Sendable>(
         _ body: @escaping @Sendable (TestStores) async throws -> Value
     ) async throws -> Value {
-        try await ThrowawayCluster.with(logger: quiet) { server in
+        try await ThrowawayCluster.withDatabase(from: .migrated, logger: quiet) { server in
             let configuration = try PostgresConfiguration(server.connectionString)
-            try await migrate(configuration)
             let loop = EventLoop(name: "stores")
             defer { loop.stop() }
             let service = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
@@ -46,10 +45,6 @@ struct TestStores: Sendable {
                     feedback: PostgresFeedbackStore(resources),
                     events: PostgresEventStore(resources), app: app))
         }
-    }
-
-    static func migrate(_ configuration: PostgresConfiguration) async throws {
-        _ = try await Migrator(migrationFiles.map(Migration.init), logger: quiet).migrate(configuration)
     }
 
     static var quiet: Logger {
@@ -142,14 +137,6 @@ extension TestStores {
     }
 
     static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
-}
-
-extension Migration {
-    /// A file's name is `NNNN_verb_object`.
-    fileprivate init(_ file: MigrationFile) {
-        let parts = file.name.split(separator: "_", maxSplits: 1)
-        self.init(version: Int(parts[0])!, name: String(parts[1]), sql: file.sql)
-    }
 }
 
 extension MessageFolder {
