@@ -21,3 +21,24 @@ extension PushRegistryClient {
         }
     }
 }
+
+extension PushRegistryClient.Clock {
+    /// Nil if the work fails, or is not done at the deadline. Work that ignores its cancellation goes on, and its
+    /// result is dropped.
+    package func result<Value: Sendable>(
+        until deadline: Date, of work: @escaping @Sendable () async throws -> Value
+    ) async -> Value? {
+        let (results, result) = AsyncStream.makeStream(of: Value?.self, bufferingPolicy: .bufferingOldest(1))
+        // Tasks of a group would have to end before the result is returned.
+        let worker = Task { result.yield(try? await work()) }
+        let timer = Task {
+            try? await sleep(until: deadline)
+            result.yield(nil)
+        }
+        defer {
+            worker.cancel()
+            timer.cancel()
+        }
+        return await results.first { _ in true } ?? nil
+    }
+}

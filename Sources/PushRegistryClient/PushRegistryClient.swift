@@ -10,7 +10,7 @@ import Foundation
 ///     await push.didRegister(deviceToken: token)
 public actor PushRegistryClient {
     /// Returns the credential of the user who is signed in: a JWT. It is called for every request, and once more if the
-    /// registry refuses the credential. It must respect cancellation.
+    /// registry refuses the credential. After 30 seconds without a result the client cancels it, and tries again later.
     public typealias Credential = @Sendable () async throws -> String
 
     /// Reads the device and its notification settings.
@@ -253,17 +253,7 @@ extension PushRegistryClient {
     private func result<Value: Sendable>(
         within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
     ) async -> Value? {
-        let deadline = clock.now + seconds
-        return await withTaskGroup(of: Value?.self) { group in
-            group.addTask { try? await work() }
-            group.addTask { [clock] in
-                try? await clock.sleep(until: deadline)
-                return nil
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first
-        }
+        await clock.result(until: clock.now + seconds, of: work)
     }
 
     /// The time limit for the app to return a credential, and for the system to describe the device.

@@ -123,6 +123,24 @@ struct ClientRetryTests {
         #expect(await phone.calls.isEmpty)
     }
 
+    /// A wrapper around a callback does not respect cancellation.
+    @Test(.timeLimit(.minutes(1)))
+    func credential_isGivenUp_whenTheAppNeverCallsBack() async throws {
+        let phone = Phone()
+        let client = phone.launch()
+        let asked = Counter()
+        await client.signIn {
+            asked.next()
+            return await withUnsafeContinuation { (_: UnsafeContinuation<String, Never>) in }
+        }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        while asked.value == 0 { await Task.yield() }
+        phone.clock.advance(by: 31)
+        #expect(await client.state { $0.retryAt != nil } != nil)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        #expect(await client.state(\.isRegistered) != nil)
+    }
+
     @Test func responseOfACaptivePortal_isIgnored() async throws {
         let phone = Phone()
         await phone.registry.respondToNext(with: .init(status: 200, body: Data("<html>Welcome</html>".utf8)))
