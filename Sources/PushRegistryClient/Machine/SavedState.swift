@@ -48,6 +48,21 @@ struct SavedState: Sendable, Hashable, Codable {
     init(installID: String) {
         self.installID = installID
     }
+
+    /// An older version of the app has not written the members that were added since: they have their defaults, as an
+    /// update must not lose the installation's identity. Members that are added to the types above must be optional.
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        installID = try members.decode(String.self, forKey: .installID)
+        fingerprint = try members.decodeIfPresent(String.self, forKey: .fingerprint)
+        account = try members.decodeIfPresent(Account.self, forKey: .account) ?? account
+        registration = try members.decodeIfPresent(Registration.self, forKey: .registration)
+        attempt = try members.decodeIfPresent(Attempt.self, forKey: .attempt)
+        eTag = try members.decodeIfPresent(String.self, forKey: .eTag)
+        delivery = try members.decodeIfPresent(Delivery.self, forKey: .delivery)
+        topics = try members.decodeIfPresent(Topics.self, forKey: .topics) ?? topics
+        anonymousTopics = try members.decodeIfPresent(Topics.self, forKey: .anonymousTopics) ?? anonymousTopics
+    }
 }
 
 /// A logout that the registry has not acknowledged.
@@ -69,4 +84,18 @@ struct QueuedLogout: Sendable, Hashable, Codable {
 
     /// A JWT needs no generation, so an uncertain generation is left out.
     var ifMatch: String? { isUncertain && credential != nil ? nil : eTag }
+}
+
+extension QueuedLogout {
+    /// As for `SavedState`: an update must not lose a logout.
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try members.decodeIfPresent(UUID.self, forKey: .id) ?? UUID(),
+            at: try members.decode(Date.self, forKey: .at),
+            credential: try members.decodeIfPresent(String.self, forKey: .credential),
+            eTag: try members.decodeIfPresent(String.self, forKey: .eTag),
+            isUncertain: try members.decodeIfPresent(Bool.self, forKey: .isUncertain) ?? false,
+            keepAnonymous: try members.decodeIfPresent(Bool.self, forKey: .keepAnonymous) ?? false)
+    }
 }

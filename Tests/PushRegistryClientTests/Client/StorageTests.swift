@@ -3,6 +3,8 @@ import PushRegistryClient
 import PushRegistryTesting
 import Testing
 
+@testable import PushRegistryClient
+
 @Suite("Files keep the installation's identity")
 struct ClientStorageTests {
     @Test func files_keepValues_andAreReadableByTheirUserOnly() throws {
@@ -56,9 +58,88 @@ struct ClientStorageTests {
         #expect(!"\(request)".contains(Phone.token) && !"\(request)".contains("Bearer"))
     }
 
+    /// What version 0.1.0 has stored on phones: it never changes.
+    private static let firstState = """
+        {"installID": "i1", "fingerprint": "f1", "account": "user", "eTag": "\\"3\\"",
+         "registration": {"digest": 1, "owner": 2, "at": 800000000, "until": 800086400},
+         "attempt": {"digest": 3, "owner": 2}, "delivery": {"key": "k1", "epoch": "e1"},
+         "topics": {"news": true, "offers": null}, "anonymousTopics": {"news": false}}
+        """
+    private static let firstLogouts = """
+        [{"id": "9F0B1A3E-0000-4000-8000-000000000001", "at": 800000000, "credential": "a.b.c", "eTag": "\\"3\\"",
+          "isUncertain": true, "keepAnonymous": true}]
+        """
+
+    @Test func valuesOfAnOlderVersion_areReadWhole() throws {
+        let state = try JSONDecoder().decode(SavedState.self, from: Data(Self.firstState.utf8))
+        #expect(state == .full)
+        let logouts = try JSONDecoder().decode([QueuedLogout].self, from: Data(Self.firstLogouts.utf8))
+        #expect(logouts == [.full])
+    }
+
+    /// An older version has not written what a later one adds.
+    @Test func valueWithoutAMember_isRead_withTheMembersDefault() throws {
+        for (name, rest) in try Self.withoutOneMember(SavedState.full) where name != "installID" {
+            #expect(try JSONDecoder().decode(SavedState.self, from: rest).installID == "i1", "\(name)")
+        }
+        for (name, rest) in try Self.withoutOneMember(QueuedLogout.full) where name != "at" {
+            #expect(try JSONDecoder().decode(QueuedLogout.self, from: rest).at == QueuedLogout.full.at, "\(name)")
+        }
+    }
+
+    /// `full` sets every member, so a member that is not decoded fails here.
+    @Test func everyMember_outlivesTheProcess() throws {
+        let defaults = Mirror(reflecting: SavedState(installID: "")).children
+        for (member, standard) in zip(Mirror(reflecting: SavedState.full).children, defaults) {
+            #expect("\(member.value)" != "\(standard.value)", "set \(member.label ?? "") in full")
+        }
+        #expect(try Self.decoded(SavedState.full) == .full)
+        #expect(try Self.decoded(QueuedLogout.full) == .full)
+    }
+
+    private static func decoded<Value: Codable>(_ value: Value) throws -> Value {
+        try JSONDecoder().decode(Value.self, from: try JSONEncoder().encode(value))
+    }
+
+    /// The value's JSON without each of its members in turn, by the member's name.
+    private static func withoutOneMember(_ value: some Encodable) throws -> [(name: String, json: Data)] {
+        let object = try JSONSerialization.jsonObject(with: try JSONEncoder().encode(value))
+        let members = try #require(object as? [String: Any])
+        return try members.keys.sorted().map { name in
+            (name, try JSONSerialization.data(withJSONObject: members.filter { $0.key != name }))
+        }
+    }
+
     private func withFolder(_ body: (URL) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-client-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try body(folder)
+    }
+}
+
+extension SavedState {
+    /// Every member differs from its default.
+    fileprivate static var full: SavedState {
+        var state = SavedState(installID: "i1")
+        state.fingerprint = "f1"
+        state.account = .user
+        state.registration = Registration(
+            digest: 1, owner: 2, at: Date(timeIntervalSinceReferenceDate: 800_000_000),
+            until: Date(timeIntervalSinceReferenceDate: 800_086_400))
+        state.attempt = Attempt(digest: 3, owner: 2)
+        state.eTag = "\"3\""
+        state.delivery = Delivery(key: "k1", epoch: "e1")
+        state.topics = ["news": true, "offers": Bool?.none]
+        state.anonymousTopics = ["news": false]
+        return state
+    }
+}
+
+extension QueuedLogout {
+    fileprivate static var full: QueuedLogout {
+        QueuedLogout(
+            id: UUID(uuidString: "9F0B1A3E-0000-4000-8000-000000000001") ?? UUID(),
+            at: Date(timeIntervalSinceReferenceDate: 800_000_000), credential: "a.b.c", eTag: "\"3\"",
+            isUncertain: true, keepAnonymous: true)
     }
 }
