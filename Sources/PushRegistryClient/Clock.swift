@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 extension PushRegistryClient {
     /// The time of day, and waits until a time of day: deadlines outlive the process.
     public protocol Clock: Sendable {
@@ -7,6 +11,25 @@ extension PushRegistryClient {
 
         /// - Throws: `CancellationError`.
         func sleep(until date: Date) async throws
+    }
+
+    /// Sends requests until a deadline. Later, and to a request that has no response by then, it throws.
+    package struct DeadlineTransport: Transport {
+        private let next: any Transport
+        private let deadline: Date
+        private let clock: any Clock
+
+        package init(_ next: any Transport, until deadline: Date, by clock: any Clock) {
+            self.next = next
+            self.deadline = deadline
+            self.clock = clock
+        }
+
+        package func send(_ request: Request) async throws -> Response {
+            let response = await clock.result(until: deadline) { [next] in try await next.send(request) }
+            guard let response else { throw URLError(.timedOut) }
+            return response
+        }
     }
 
     /// The system's clock.

@@ -20,6 +20,8 @@ public struct NotificationHandler: Sendable {
 
     /// More than a policy's largest number of waiting notifications has pages, and gaps between them.
     private static let fetchesMax = 20
+    /// How long the registry may delay a push: longer, and a slow registry would be noticed on every phone.
+    public static let secondsMax: TimeInterval = 3
 
     private let url: URL
     private let app: String
@@ -27,10 +29,10 @@ public struct NotificationHandler: Sendable {
     private let transport: any PushRegistryClient.Transport
     private let clock: any PushRegistryClient.Clock
 
-    /// - Parameter transport: needs a timeout well below the extension's 30 seconds.
+    /// - Parameter transport: whatever its own timeout, ``handle(_:)`` gives it up after ``secondsMax``.
     public init(
         url: URL, app: String, storage: any PushRegistryClient.Storage,
-        transport: any PushRegistryClient.Transport = PushRegistryClient.URLSessionTransport(timeout: 10),
+        transport: any PushRegistryClient.Transport = PushRegistryClient.URLSessionTransport(timeout: secondsMax),
         clock: any PushRegistryClient.Clock = PushRegistryClient.SystemClock()
     ) {
         self.url = url
@@ -40,19 +42,24 @@ public struct NotificationHandler: Sendable {
         self.clock = clock
     }
 
-    /// Returns when the receipt was sent and the missed notifications were fetched, or when this has failed. A receipt
-    /// that could not be sent stays stored: the app or the next push sends it.
+    /// Returns when the receipt was sent and the missed notifications were fetched, or when this has failed, at the
+    /// latest after ``secondsMax``. A receipt that could not be sent stays stored: the app or the next push sends it.
+    /// The next push fetches what was not.
     public func handle(_ mark: PushMark) async -> Outcome {
         // Stores the receipt before anything is sent: the system may end the extension at any time.
         let spool = ReceiptSpool(storage: storage)
         if let receipt = mark.receipt { try? spool.add(receipt, .delivered, action: nil, at: clock.now) }
+        let transport = PushRegistryClient.DeadlineTransport(
+            transport, until: clock.now + Self.secondsMax, by: clock)
         async let sent: Void = spool.send(by: transport, to: url, app: app)
-        let outcome = await outcome(of: mark.number)
+        let outcome = await outcome(of: mark.number, by: transport)
         await sent
         return outcome
     }
 
-    private func outcome(of number: PushMark.Number?) async -> Outcome {
+    private func outcome(
+        of number: PushMark.Number?, by transport: any PushRegistryClient.Transport
+    ) async -> Outcome {
         var outcome = Outcome()
         // A storage that cannot be read may have a position: then nothing is fetched, and nothing acknowledged.
         guard let number, case .success(let last) = Result(catching: { try DeliveryAccess.position(in: storage) })
@@ -63,7 +70,7 @@ public struct NotificationHandler: Sendable {
         case .repeated: outcome.isRepeated = true
         case .complete: try? DeliveryAccess.store(number.position, in: storage)
         case .fetch(let start):
-            let end = await fetch(after: start, below: number, into: &outcome)
+            let end = await fetch(after: start, below: number, by: transport, into: &outcome)
             if end != start { try? DeliveryAccess.store(end, in: storage) }
         }
         return outcome
@@ -74,7 +81,8 @@ public struct NotificationHandler: Sendable {
     /// - Returns: the push's position if all notifications before it are fetched. Else the position of the last one
     ///   that is; the next push fetches the rest, and this push's notification once more.
     private func fetch(
-        after start: PushRegistryClient.NotificationPosition, below push: PushMark.Number, into outcome: inout Outcome
+        after start: PushRegistryClient.NotificationPosition, below push: PushMark.Number,
+        by transport: any PushRegistryClient.Transport, into outcome: inout Outcome
     ) async -> PushRegistryClient.NotificationPosition {
         var position = start
         for _ in 0..<Self.fetchesMax {

@@ -17,8 +17,8 @@ import os
 ///         }
 ///     }
 open class PushRegistryNotificationService: UNNotificationServiceExtension {
-    /// The time limit for handling a push: the system ends an extension after 30 seconds.
-    private static let secondsMax = 20
+    /// The time limit for handling a push, should the storage hang, too.
+    private static let secondsMax = NotificationHandler.secondsMax + 1
 
     /// Handles pushes. Nil shows each push unchanged.
     open var handler: NotificationHandler? { nil }
@@ -34,7 +34,8 @@ open class PushRegistryNotificationService: UNNotificationServiceExtension {
     }
 
     /// Blocks the extension's own queue until the push is handled. So the content and its handler, which are not
-    /// Sendable, stay on one thread, and the extension does not end before the receipt was sent.
+    /// Sendable, stay on one thread, and the extension does not end before the receipt was sent, or the handler
+    /// has given it up.
     public override func didReceive(
         _ request: UNNotificationRequest, withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
     ) {
@@ -49,7 +50,7 @@ open class PushRegistryNotificationService: UNNotificationServiceExtension {
             result.withLock { $0 = outcome }
             isHandled.signal()
         }
-        if isHandled.wait(timeout: .now() + .seconds(Self.secondsMax)) == .timedOut { task.cancel() }
+        if isHandled.wait(timeout: .now() + Self.secondsMax) == .timedOut { task.cancel() }
         contentHandler(self.content(content, after: result.withLock { $0 }))
     }
 }

@@ -101,6 +101,28 @@ struct NotificationHandlerTests {
         #expect(outcome.missed.isEmpty)
     }
 
+    /// The transport does not respect cancellation either.
+    @Test(.timeLimit(.minutes(1)))
+    func push_isShownAfterThreeSeconds_whenTheRegistryDoesNotRespond() async throws {
+        let phone = Phone()
+        let marks = try await phone.missed(2)
+        let network = GatedTransport(phone.registry)
+        let handler = phone.handler(by: network)
+        var mark = marks[1]
+        mark.receipt = "r1"
+        let (outcomes, outcome) = AsyncStream.makeStream(of: NotificationHandler.Outcome.self)
+        Task { [mark] in outcome.yield(await handler.handle(mark)) }
+        await network.arrival()
+        phone.clock.advance(by: 3)
+        #expect(await outcomes.first { _ in true } == NotificationHandler.Outcome())
+        // The receipt and the missed notification wait for the next push.
+        await network.open()
+        var next = await phone.push("third")
+        next[0].receipt = "r2"
+        #expect(await phone.handler.handle(next[0]).missed.map(\.number) == [1, 2])
+        #expect(Set(await phone.registry.receipts.keys) == ["r1", "r2"])
+    }
+
     @Test func receipt_isSentByTheApp_whenTheExtensionCouldNot() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
