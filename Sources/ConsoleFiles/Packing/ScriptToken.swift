@@ -44,12 +44,13 @@ enum ScriptVocabulary {
 
     /// The names of `globalThis` that the scripts contain. A test compares this list with a browser.
     static let platform: Set<String> = [
-        "AbortController", "AbortSignal", "Array", "Blob", "Boolean", "Date", "Error", "Event", "EventTarget",
-        "HTMLElement", "History", "Infinity", "Intl", "JSON", "Map", "Math", "Number", "Object", "Promise", "Screen",
-        "Set", "String", "SyntaxError", "TextEncoder", "TypeError", "URL", "Uint16Array", "Uint8Array",
-        "XMLSerializer", "addEventListener", "clearInterval", "clearTimeout", "close", "crypto", "customElements",
-        "decodeURIComponent", "document", "encodeURIComponent", "event", "fetch", "globalThis", "history", "length",
-        "localStorage", "location", "main", "name", "navigator", "onchange", "onclick", "open", "parent", "print",
-        "screen", "scrollTo", "sessionStorage", "setInterval", "setTimeout", "status", "structuredClone", "when",
+        "AbortController", "AbortSignal", "Array", "Blob", "Boolean", "CustomEvent", "Date", "Error", "Event",
+        "EventTarget", "HTMLElement", "History", "Infinity", "Intl", "JSON", "Map", "Math", "Number", "Object",
+        "Promise", "Screen", "Set", "String", "SyntaxError", "TextEncoder", "TypeError", "URL", "Uint16Array",
+        "Uint8Array", "WeakMap", "XMLSerializer", "addEventListener", "clearInterval", "clearTimeout", "close",
+        "crypto", "customElements", "decodeURIComponent", "document", "encodeURIComponent", "event", "fetch",
+        "globalThis", "history", "length", "localStorage", "location", "main", "name", "navigator", "onchange",
+        "onclick", "open", "parent", "print", "screen", "scrollTo", "sessionStorage", "setInterval", "setTimeout",
+        "status", "structuredClone", "when",
     ]
 }

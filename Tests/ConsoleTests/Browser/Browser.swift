@@ -22,8 +22,8 @@ struct Browser: Sendable {
         case shift = "\u{E008}"
     }
 
-    private let chromium: Chromium
-    private let path: String
+    let chromium: Chromium
+    let path: String
 
     /// Opens a browser.
     init(_ chromium: Chromium, _ look: Look) async throws {
@@ -39,12 +39,7 @@ struct Browser: Sendable {
             "POST", "/session",
             ["capabilities": ["alwaysMatch": ["goog:chromeOptions": options, "goog:loggingPrefs": ["browser": "ALL"]]]])
         path = "/session/\(session["sessionId"].string ?? "")"
-        try await devTools(
-            "Emulation.setDeviceMetricsOverride",
-            [
-                "width": .integer(Int64(look.width)), "height": .integer(Int64(look.height)), "deviceScaleFactor": 1,
-                "mobile": false,
-            ])
+        try await resize(width: look.width, height: look.height)
         try await devTools(
             "Emulation.setEmulatedMedia",
             ["features": [["name": "prefers-color-scheme", "value": look.isDark ? "dark" : "light"]]])
@@ -100,6 +95,15 @@ struct Browser: Sendable {
     func devTools(_ command: String, _ parameters: JSON) async throws {
         _ = try await chromium.command(
             "POST", path + "/goog/cdp/execute", ["cmd": .string(command), "params": parameters])
+    }
+
+    func resize(width: Int, height: Int = 800) async throws {
+        try await devTools(
+            "Emulation.setDeviceMetricsOverride",
+            [
+                "width": .integer(Int64(width)), "height": .integer(Int64(height)), "deviceScaleFactor": 1,
+                "mobile": false,
+            ])
     }
 
     // MARK: - Keyboard

@@ -22,28 +22,14 @@ extension ConsoleTests {
 
         @Test func lateResponse_neverReplacesANewerOne() async throws {
             try await Console.shared.visit("audience") { browser, app in
-                // The response to the first query arrives after that to the second one, and aborting has no effect.
-                try await browser.run(
-                    """
-                    const real = window.fetch;
-                    window.late = 0;
-                    window.fetch = async (url, {signal, ...options} = {}) => {
-                      const response = await real(url, options);
-                      if (String(options.body).includes('"ja"')) {
-                        await new Promise((resolve) => (window.release = resolve));
-                        window.late += 1;
-                      }
-                      return response;
-                    };
-                    """)
+                try await browser.holdResponses(to: "\"ja\"")
                 try await browser.edit(["locale": "ja"])
-                try await browser.wait(for: "window.release")
+                try await browser.waitForHeldResponse()
                 try await browser.edit(["locale": "de"])
                 try await browser.wait(for: Self.settled)
                 let body: JSON = ["filter": ["locale": "de"]]
                 let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
-                try await browser.run("window.release(); await new Promise((resolve) => setTimeout(resolve))")
-                try await browser.wait(for: "window.late > 0")
+                try await browser.releaseResponses()
                 #expect(try await browser.text("[data-count=reachable]") == "\(count.integer ?? -1)")
             }
         }

@@ -17,6 +17,8 @@ import {t} from './text.js';
 
 export class Screen extends HTMLElement {
   #controller = new AbortController();
+  /** The newest request of each place. */
+  #requests = new WeakMap();
   parts = [];
   name = '';
 
@@ -45,22 +47,25 @@ export class Screen extends HTMLElement {
 
   /**
    * Shows in `place` a loading panel, then what `render` makes of the response, or the panel of the failure with a
-   * button that tries again.
+   * button that tries again. A newer request for the place aborts the older one, whose response or failure never shows.
    *
    * @param request `(signal) => promise`
    * @param render `(response) => nodes`
    */
   async load(place, request, render) {
+    this.#requests.get(place)?.abort();
+    const controller = new AbortController();
+    this.#requests.set(place, controller);
+    const signal = AbortSignal.any([this.signal, controller.signal]);
     place.setAttribute('aria-busy', 'true');
     replace(place, loadingPanel());
     try {
-      const response = await request(this.signal);
-      if (!this.signal.aborted) replace(place, render(response));
+      const response = await request(signal);
+      if (!signal.aborted) replace(place, render(response));
     } catch (error) {
-      if (this.signal.aborted) return;
-      replace(place, failurePanel(error, () => this.load(place, request, render)));
+      if (!signal.aborted) replace(place, failurePanel(error, () => this.load(place, request, render)));
     } finally {
-      place.removeAttribute('aria-busy');
+      if (!signal.aborted) place.removeAttribute('aria-busy');
     }
   }
 }

@@ -55,7 +55,7 @@ class BreakdownScreen extends Screen {
     this.load(
       this.result,
       async (signal) => (await call('POST', audiencePath(session.app, 'breakdown'), {body, signal})).data,
-      (response) => (fields === chosen ? this.#show(fields, response) : []));
+      (response) => this.#show(fields, response));
   }
 
   #show(fields, response) {

@@ -1,0 +1,37 @@
+import RegistryTestSupport
+
+// Responses that arrive in another order than their requests were sent.
+
+extension Browser {
+    /// Holds the responses to requests whose body contains a text, until `releaseResponses` is called. Aborting such a
+    /// request has no effect.
+    func holdResponses(to text: String) async throws {
+        try await run(
+            """
+            const real = window.fetch;
+            window.held = [];
+            window.fetch = async (url, {signal, ...options} = {}) => {
+              if (!String(options.body).includes(arguments[0])) return real(url, {signal, ...options});
+              const response = await real(url, options);
+              const text = await response.text();
+              await new Promise((release, fail) => window.held.push({release, fail}));
+              return {ok: response.ok, status: response.status, headers: response.headers, text: async () => text};
+            };
+            """, .string(text))
+    }
+
+    /// Waits until a response is held.
+    func waitForHeldResponse() async throws { try await wait(for: "window.held.length > 0") }
+
+    /// Lets the page handle the held responses, or their failure.
+    func releaseResponses(failing: Bool = false) async throws {
+        try await run(
+            """
+            for (const {release, fail} of window.held) arguments[0] ? fail(new TypeError('no network')) : release();
+            await new Promise((resolve) => setTimeout(resolve));
+            """, .boolean(failing))
+    }
+
+    /// Loads the page again.
+    func reload() async throws { _ = try await chromium.command("POST", path + "/refresh") }
+}
