@@ -54,6 +54,36 @@ extension ConsoleTests {
 
         private static let zoneTable = "/usr/share/zoneinfo/zone.tab"
 
+        @Test func localTimes_areDrawnAgain_withEachMinute() async throws {
+            let found = try await Console.shared.evaluate(
+                """
+                const {offsetStrip} = await module('screens/world/offsets.js');
+                const clock = {now: Date.now, setTimeout, setInterval};
+                const delays = [];
+                let tick;
+                let now = Date.parse('2027-01-01T10:00:59.990Z');
+                Date.now = () => now;
+                window.setTimeout = window.setInterval = (run, delay) => {
+                  delays.push(delay);
+                  tick = run;
+                };
+                const wait = () => {
+                  now += delays.at(-1);
+                  tick();
+                };
+                document.body.append(...offsetStrip({groups: [], total: 0}, () => {}));
+                wait();
+                wait();
+                document.body.replaceChildren();
+                wait();
+                Date.now = clock.now;
+                Object.assign(window, {setTimeout: clock.setTimeout, setInterval: clock.setInterval});
+                return delays;
+                """)
+            // Once more than it waits: a strip that was replaced stops.
+            #expect(found == [60, 60_000, 60_000])
+        }
+
         @Test func token_hasBandsOfOwners_withGaps() async throws {
             let found = try await Console.shared.evaluate(
                 """

@@ -51,7 +51,7 @@ class WorldScreen extends Screen {
       h('div', {class: 'card picture'}, this.#map(placed, zones.total),
         lostCount > 0 ? h('p', {class: 'hint'}, t('world.lost', {n: lostCount})) : null),
       h('div', {class: 'card picture'}, h('h2', {}, t('field.localTime')),
-        offsetStrip(offsets, this.signal, (seconds) => this.#add('utcOffset', seconds))),
+        offsetStrip(offsets, (seconds) => this.#add('utcOffset', seconds))),
       h('details', {class: 'card'}, h('summary', {}, t('breakdown.table')), this.#table(zones)),
     ];
   }

@@ -8,14 +8,22 @@ const width = 1440, height = 170, base = 128;
 const first = -12, last = 14;
 const hourWidth = width / (last - first + 1);
 
-/** @param offsets a breakdown by `utcOffset`. @param signal stops the clock. @param add called with the seconds. */
-export function offsetStrip({groups, total}, signal, add) {
+/** @param offsets a breakdown by `utcOffset`. @param add called with the seconds. */
+export function offsetStrip({groups, total}, add) {
   const known = groups.filter((group) => group.utcOffset !== null);
   const frame = h('div', {});
   draw();
-  const clock = setInterval(draw, 60_000 - (Date.now() % 60_000) + 50);
-  signal.addEventListener('abort', () => clearInterval(clock));
+  wait();
   return [frame, buttons()];
+
+  /** Draws again at each full minute, until the strip has left the page. */
+  function wait() {
+    setTimeout(() => {
+      if (!frame.isConnected) return;
+      draw();
+      wait();
+    }, 60_000 - (Date.now() % 60_000) + 50);
+  }
 
   function draw() {
     const most = Math.max(1, ...known.map((group) => group.count));
