@@ -38,6 +38,31 @@ extension ConsoleTests {
             }
         }
 
+        @Test func subscribers_areCounted_byOneCall() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            for phone in ["a", "b"] { _ = try await app.put(phone) }
+            for (topic, standard) in [("news", "in"), ("offers", "in"), ("quiet", "out")] {
+                _ = try await app.send(
+                    "PUT", "/topics/\(topic)", ["name": .string(topic), "default": .string(standard)],
+                    by: .role(.marketing))
+            }
+            try await Console.shared.visit("breakdown", of: app) { browser, _ in
+                try await browser.run(
+                    """
+                    const real = window.fetch;
+                    window.asked = [];
+                    window.fetch = (url, options) => (asked.push(String(url)), real(url, options));
+                    """)
+                try await Console.shared.show("topics", in: browser)
+                let counts =
+                    "[...document.querySelectorAll('tbody .numeric')].map((each) => parseInt(each.textContent))"
+                try await browser.wait(for: "\(counts).every((count) => count >= 0)")
+                #expect(try await browser.run("return \(counts)") == [2, 2, 0])
+                let asked = try await browser.run("return asked.filter((url) => url.includes('/audience/')).length")
+                #expect(asked == 1)
+            }
+        }
+
         @Test func changeOfSomebodyElse_isShownBeforeSaving() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             _ = try await app.send("PUT", "/topics/news", ["name": "News", "default": "in"], by: .role(.marketing))
