@@ -69,9 +69,14 @@ struct Console: Sendable {
 
     /// Signs in with a key of an app; by default with one that may use every screen but Operations.
     func signIn(_ browser: Browser, to app: RegistryApp? = nil, key: String? = nil) async throws {
+        try await browser.open(address)
+        try await signInAgain(browser, to: app, key: key)
+    }
+
+    /// Fills the sign-in of the page that is open.
+    func signInAgain(_ browser: Browser, to app: RegistryApp? = nil, key: String? = nil) async throws {
         let app = app ?? filled
         let key = if let key { key } else { try await everydayKey(of: app) }
-        try await browser.open(address)
         try await browser.wait(for: "document.querySelector('signin-screen form')")
         try await browser.run(
             """
@@ -80,6 +85,17 @@ struct Console: Sendable {
             document.querySelector('#signin-key').value = key;
             document.querySelector('signin-screen form').requestSubmit();
             """, .string(app.id), .string(key))
+        try await browser.wait(for: "document.querySelector('nav')")
+    }
+
+    func signInAsAdmin(_ browser: Browser) async throws {
+        try await browser.open(address)
+        try await browser.wait(for: "document.querySelector('signin-screen form')")
+        try await browser.run(
+            """
+            document.querySelector('#signin-key').value = arguments[0];
+            document.querySelector('signin-screen form').requestSubmit();
+            """, .string(RegistryService.adminKey))
         try await browser.wait(for: "document.querySelector('nav')")
     }
 

@@ -29,7 +29,7 @@ extension ConsoleTests {
         func axe_findsNothing_forAnAdmin(isDark: Bool) async throws {
             let console = try Console.shared
             try await console.withBrowser(Browser.Look(isDark: isDark)) { browser in
-                try await Self.signInAsAdmin(browser)
+                try await console.signInAsAdmin(browser)
                 for path in try await Self.paths(browser) {
                     try await console.show(path, in: browser)
                     try await Self.expectNothing(browser, path)
@@ -52,6 +52,34 @@ extension ConsoleTests {
                 }
             }
         }
+
+        @Test func nothing_isMissing_onSmallScreens() async throws {
+            let console = try Console.shared
+            try await console.withBrowser { browser in
+                try await console.signIn(browser)
+                for path in try await Self.paths(browser) {
+                    try await browser.resize(width: 1_280)
+                    try await console.show(path, in: browser)
+                    if path == "audience" { try await Self.openBuilder(browser) }
+                    let wide = try await browser.run(Self.controls).array
+                    #expect(!wide.isEmpty)
+                    for width in [640, 390, 320] {
+                        try await browser.resize(width: width)
+                        let narrow = try await browser.run(Self.controls).array
+                        #expect(wide.filter { !narrow.contains($0) } == [], "\(path) on \(width) pixels")
+                    }
+                }
+            }
+        }
+
+        /// What a person can press, choose or fill in. Those of one name are numbered.
+        private static let controls = """
+            const counts = {};
+            return [...document.querySelectorAll('a, button, select, input, textarea, summary')]
+              .filter((control) => control.checkVisibility())
+              .map((control) => `${control.localName} ${control.ariaLabel ?? control.textContent}`)
+              .map((name) => `${name} ${(counts[name] = (counts[name] ?? 0) + 1)}`);
+            """
 
         @Test func key_seesWhatItMayDo_andWhyTheRestIsAbsent() async throws {
             let console = try Console.shared
@@ -79,6 +107,8 @@ extension ConsoleTests {
         }
 
         private static func expectNothing(_ browser: Browser, _ path: String) async throws {
+            // While it counts, the number is pale.
+            try await browser.wait(for: "!document.querySelector('.stale')")
             let violations = try await Axe.violations(in: browser)
             #expect(violations.isEmpty, "\(path): \(violations.joined(separator: "\n"))")
         }
@@ -87,17 +117,6 @@ extension ConsoleTests {
         private static func paths(_ browser: Browser) async throws -> [String] {
             try await browser.run("return [...document.querySelectorAll('nav a')].map((a) => a.hash.slice(2))")
                 .array.compactMap(\.string)
-        }
-
-        private static func signInAsAdmin(_ browser: Browser) async throws {
-            try await browser.open(Console.shared.address)
-            try await browser.wait(for: "document.querySelector('signin-screen form')")
-            try await browser.run(
-                """
-                document.querySelector('#signin-key').value = arguments[0];
-                document.querySelector('signin-screen form').requestSubmit();
-                """, .string(RegistryService.adminKey))
-            try await browser.wait(for: "document.querySelector('nav')")
         }
 
         /// Shows every kind of sentence.

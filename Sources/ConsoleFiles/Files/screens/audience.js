@@ -123,15 +123,17 @@ class AudienceScreen extends Screen {
         'div', {}, h('dt', {title: t(`audience.${name}Hint`)}, t(`include.${name}`)), this.counts[name]))),
       this.asOf);
     return h(
-      'section', {class: 'card numbers', 'aria-label': t('audience.numbers')},
-      h('h2', {}, t('include.reachable')), this.figures, this.status,
-      h('div', {class: 'field'},
-        h('label', {for: 'include'}, t('audience.include')),
-        h('select', {id: 'include', value: currentAudience.include, onchange: (event) =>
-          currentAudience.set({include: event.target.value})},
-        ['reachable', 'active', 'all'].map((name) => h('option', {value: name}, t(`include.${name}`))))),
-      h('p', {class: 'actions'}, ['breakdown', 'world', 'export', 'waves'].map((path) =>
-        h('a', {class: 'button', href: href(path)}, t(`nav.${path}`)))));
+      'div', {class: 'beside'},
+      h('section', {class: 'card numbers', 'aria-label': t('audience.numbers')},
+        h('h2', {}, t('include.reachable')), this.figures, this.status),
+      h('div', {class: 'card onward'},
+        h('div', {class: 'field'},
+          h('label', {for: 'include'}, t('audience.include')),
+          h('select', {id: 'include', value: currentAudience.include, onchange: (event) =>
+            currentAudience.set({include: event.target.value})},
+          ['reachable', 'active', 'all'].map((name) => h('option', {value: name}, t(`include.${name}`))))),
+        h('p', {class: 'actions'}, ['breakdown', 'world', 'export', 'waves'].map((path) =>
+          h('a', {class: 'button', href: href(path)}, t(`nav.${path}`))))));
   }
 
   #drawHistory() {
