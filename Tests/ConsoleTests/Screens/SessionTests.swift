@@ -46,5 +46,105 @@ extension ConsoleTests {
                 #expect(try await browser.run("return document.querySelectorAll('.sentence').length") == 0)
             }
         }
+
+        @Test func audience_isThereAgain_whenTheSessionHasEnded() async throws {
+            let console = try Console.shared
+            let key = try await console.newKey(of: console.filled, roles: ["marketing"])
+            try await console.withBrowser(expecting: ["401"]) { browser in
+                try await console.signIn(browser, key: key.text)
+                try await console.show("segments", in: browser)
+                try await browser.click("germans")
+                try await browser.wait(for: "document.querySelectorAll('.sentence').length === 1")
+                try await browser.edit(["locale": "de", "region": "AT"])
+                _ = try await console.registry.send("DELETE", console.filled.path + "/keys/\(key.id)")
+                try await browser.run("location.hash = '#/waves'")
+                try await browser.wait(forText: "The session has ended")
+                // Any key of the app will do.
+                try await console.signInAgain(browser)
+                try await browser.wait(for: "document.querySelector('waves-screen .audience-line')")
+                try await console.show("audience", in: browser)
+                #expect(try await browser.text(".opened").contains("germans"))
+                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "AT"])
+                try await browser.click("Undo")
+                #expect(try await Self.filter(in: browser) == ["locale": "de"])
+                try await browser.click("Redo")
+                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "AT"])
+            }
+        }
+
+        @Test func audience_isThereAgain_afterReloading_andInAnotherLanguage() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.edit(["locale": "de", "region": "DE"])
+                try await Console.shared.show("breakdown", in: browser)
+                try await browser.reload()
+                try await browser.wait(for: "document.querySelector('.audience-line')?.textContent.includes('Region')")
+                try await Console.shared.show("audience", in: browser)
+                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "DE"])
+                // The page is loaded again when this script has returned.
+                try await browser.run(
+                    """
+                    const select = document.querySelector('select.language');
+                    select.value = 'de';
+                    setTimeout(() => select.dispatchEvent(new Event('change')));
+                    """)
+                try await browser.wait(
+                    for: "document.documentElement.lang === 'de' && document.querySelector('.sentence')")
+                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "DE"])
+                try await browser.click("Rückgängig")
+                #expect(try await Self.filter(in: browser) == [:])
+            }
+        }
+
+        @Test func eachApp_hasItsOwnAudience() async throws {
+            let console = try Console.shared
+            try await console.withBrowser { browser in
+                try await console.signInAsAdmin(browser)
+                let choose = """
+                    const select = document.querySelector('header.top select');
+                    select.value = arguments[0];
+                    select.dispatchEvent(new Event('change'));
+                    """
+                for (app, count) in [(console.filled, 0), (console.empty, 0), (console.filled, 1)] {
+                    try await browser.run(choose, .string(app.id))
+                    try await console.show("audience", in: browser)
+                    let sentences = try await browser.run("return document.querySelectorAll('.sentence').length")
+                    #expect(sentences == .integer(Int64(count)))
+                    if app.id == console.filled.id { try await browser.edit(["locale": "de"]) }
+                }
+            }
+        }
+
+        @Test func endOfTheSession_isAnnounced_andShown() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                // The service says twice that the session ends now, and then that it has ended.
+                let source = """
+                    const real = window.fetch;
+                    let asked = 0;
+                    window.fetch = async (url, options) => {
+                      const response = await real(url, options);
+                      if (!String(url).endsWith('/console/v1/session') || options.method !== 'GET') return response;
+                      const now = response.headers.get('Date');
+                      const session = {...await response.json(), idleUntil: new Date(now).toISOString()};
+                      asked += 1;
+                      return new Response(JSON.stringify(asked > 2 ? {roles: []} : session), {headers: {Date: now}});
+                    };
+                    """
+                try await browser.devTools("Page.addScriptToEvaluateOnNewDocument", ["source": .string(source)])
+                try await browser.reload()
+                try await browser.wait(for: "document.querySelector('.toast')?.textContent.includes('session ends at')")
+                try await browser.wait(forText: "The session has ended")
+            }
+        }
+
+        /// The filter in the tab JSON.
+        private static func filter(in browser: Browser) async throws -> JSON {
+            try await browser.run(
+                """
+                document.querySelector('#tab-json').click();
+                const text = document.querySelector('.json textarea').value;
+                document.querySelector('#tab-sentences').click();
+                return JSON.parse(text);
+                """)
+        }
     }
 }

@@ -13,7 +13,7 @@ extension ConsoleTests {
             let paths = page.matches(of: /(?:src|href)="\.\/([^"]+)"/).map { String($0.1) }
             #expect(paths.map { $0.drop { $0 != "/" } }.sorted() == ["/app.js", "/icon.svg", "/style.css"])
             let (plain, compressed) = try await Self.size(of: [""] + paths)
-            #expect(plain <= 200 * Self.kibibyte && compressed <= 60 * Self.kibibyte, "\(plain) \(compressed)")
+            #expect(plain <= 200 * Self.kibibyte && compressed <= 70 * Self.kibibyte, "\(plain) \(compressed)")
         }
 
         /// Nothing else is served: neither modules that the script contains, nor their sources.

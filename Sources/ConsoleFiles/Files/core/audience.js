@@ -5,7 +5,8 @@
 //     currentAudience.include    'reachable', 'active' or 'all'
 //     currentAudience.body({by: ['locale']})   the body of an audience call
 //
-// It dispatches `change`. It is kept in memory only, because a filter may hold what must not stand in a URL or a store.
+// It dispatches `change`. While the tab is open, the audience of each app stays: over the end of the session, another app
+// and another load of the page. The person's signing out forgets it.
 
 import {session} from './session.js';
 
@@ -14,10 +15,27 @@ class CurrentAudience extends EventTarget {
   include = 'reachable';
   /** The name of the segment that the filter was opened from, and its ETag; null without one. */
   segment = null;
+  /** The steps of the filter on Audience, as an object or as JSON; null before there are any. */
+  history = null;
+  /** Whether the history has the filter: another screen may have changed it since. */
+  isRecorded = false;
 
   set({filter = this.filter, include = this.include, segment = this.segment}) {
+    if (filter !== this.filter) this.isRecorded = false;
     Object.assign(this, {filter, include, segment});
     this.dispatchEvent(new Event('change'));
+  }
+
+  /** Shows what an app's audience was. */
+  restore(app) {
+    const initial = {filter: {}, include: 'reachable', segment: null, history: null, isRecorded: false};
+    Object.assign(this, initial, JSON.parse(sessionStorage.getItem(`audience ${app}`)));
+    this.dispatchEvent(new Event('change'));
+  }
+
+  store(app) {
+    const {filter, include, segment, history, isRecorded} = this;
+    sessionStorage.setItem(`audience ${app}`, JSON.stringify({filter, include, segment, history, isRecorded}));
   }
 
   body(members = {}) {
@@ -37,10 +55,18 @@ class CurrentAudience extends EventTarget {
 
 export const currentAudience = new CurrentAudience();
 
-/** Another app, or another person: nothing of the filter remains. */
-let owner = null;
+/** The app whose audience is shown; null while nobody is signed in. */
+let shown = null;
 session.addEventListener('change', () => {
-  const present = session.isSignedIn ? `${session.app} ${session.name}` : null;
-  if (present !== owner) currentAudience.set({filter: {}, include: 'reachable', segment: null});
-  owner = present;
+  const isForgotten = shown && !session.isSignedIn && !session.hasEnded;
+  if (isForgotten) sessionStorage.clear();
+  else store();
+  shown = session.app;
+  currentAudience.restore(shown);
 });
+// A tab that was hidden may end without a word.
+for (const name of ['pagehide', 'visibilitychange']) addEventListener(name, store);
+
+function store() {
+  if (shown) currentAudience.store(shown);
+}

@@ -39,7 +39,7 @@ const deadlineMilliseconds = 40_000;
 
 /**
  * @param options `body`: becomes JSON. `ifMatch`, `ifNoneMatch`: an ETag. `signal`: aborts the request.
- * @returns `{status, data, etag}`; `data` is null without a body.
+ * @returns `{status, data, etag, at}`; `data` is null without a body, `at` is the service's time.
  */
 export async function call(method, path, {body, ifMatch, ifNoneMatch, signal} = {}) {
   const headers = {Accept: 'application/json'};
@@ -59,7 +59,8 @@ export async function call(method, path, {body, ifMatch, ifNoneMatch, signal} = 
     throw new Offline(error);
   }
   if (!response.ok) throw refusal(response, text, path);
-  return {status: response.status, data: text ? JSON.parse(text) : null, etag: response.headers.get('ETag')};
+  const at = Date.parse(response.headers.get('Date')) || Date.now();
+  return {status: response.status, data: text ? JSON.parse(text) : null, etag: response.headers.get('ETag'), at};
 }
 
 /** `/v1/apps/{app}/…`, each part encoded. */

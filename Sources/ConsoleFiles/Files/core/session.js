@@ -6,6 +6,11 @@
 
 import {call, sessionEvents} from './client.js';
 
+/** So long before the session ends, the page says so. */
+const noticeMilliseconds = 120_000;
+/** The service's time is known to the second. */
+const secondMilliseconds = 1_000;
+
 class Session extends EventTarget {
   roles = [];
   app = null;
@@ -16,6 +21,9 @@ class Session extends EventTarget {
   choosesApp = false;
   /** The ids of the apps, if the session may choose. */
   apps = [];
+  /** Whether the last session was ended by the service, not by the person. */
+  hasEnded = false;
+  #timer = null;
 
   get isSignedIn() {
     return this.roles.length > 0;
@@ -28,26 +36,25 @@ class Session extends EventTarget {
 
   /** Asks the service for the session of the cookie. */
   async restore() {
-    this.#set((await call('GET', '/v1/session')).data);
-    if (this.choosesApp) await this.loadApps();
+    await this.#enter(await call('GET', '/v1/session'));
   }
 
   /** @param credential `{app, key}`, `{key}` for the admin key, or `{code}` of a link. */
   async signIn(credential) {
-    this.#set((await call('POST', '/v1/session', {body: credential})).data);
-    if (this.choosesApp) await this.loadApps();
-    this.#changed();
+    await this.#enter(await call('POST', '/v1/session', {body: credential}));
   }
 
   async signOut() {
     await call('DELETE', '/v1/session');
-    this.end();
+    this.end(false);
   }
 
-  /** Forgets the session, because the service ended it. */
-  end() {
+  /** Forgets the session. */
+  end(hasEnded) {
     if (!this.isSignedIn) return;
+    clearTimeout(this.#timer);
     this.#set({roles: []});
+    this.hasEnded = hasEnded;
     this.#changed();
   }
 
@@ -64,6 +71,39 @@ class Session extends EventTarget {
     this.app = this.apps.includes(last) ? last : this.apps[0] ?? null;
   }
 
+  async #enter({data, at}) {
+    this.#set(data);
+    this.hasEnded = false;
+    if (this.choosesApp) await this.loadApps();
+    if (this.isSignedIn) this.#wait(at);
+    this.#changed();
+  }
+
+  get #end() {
+    return Math.min(Date.parse(this.idleUntil), Date.parse(this.expiresAt));
+  }
+
+  /** Asks again when the end is near, and then when it is due: calls of any tab may have moved it meanwhile. */
+  #wait(now, isNear = false) {
+    clearTimeout(this.#timer);
+    const rest = this.#end - now + (isNear ? secondMilliseconds : -noticeMilliseconds);
+    this.#timer = setTimeout(() => this.#check(), Math.max(0, rest));
+  }
+
+  /** Reading the session does not prolong it. */
+  async #check() {
+    try {
+      const {data, at} = await call('GET', '/v1/session');
+      if (data.roles.length === 0) return this.end(true);
+      Object.assign(this, {expiresAt: data.expiresAt, idleUntil: data.idleUntil});
+      const isNear = this.#end - at <= noticeMilliseconds;
+      this.dispatchEvent(new CustomEvent('ending', {detail: isNear ? this.#end : null}));
+      this.#wait(at, isNear);
+    } catch {
+      // The service cannot be reached: the next call of a screen learns of the end.
+    }
+  }
+
   #set(body) {
     this.roles = body.roles;
     this.choosesApp = body.roles.length > 0 && !body.app;
@@ -78,7 +118,10 @@ class Session extends EventTarget {
   }
 }
 
-/** Dispatches `change` after a sign-in, a sign-out, the session's end, and the choice of another app. */
+/**
+ * Dispatches `change` after a sign-in, a sign-out, the session's end, and the choice of another app; `ending` before
+ * the session ends, with the time as its `detail`: null if the end has moved.
+ */
 export const session = new Session();
-sessionEvents.addEventListener('signedout', () => session.end());
+sessionEvents.addEventListener('signedout', () => session.end(true));
 

@@ -7,7 +7,7 @@ import {emptyPanel, failureText, forbiddenPanel, roleName} from './panels.js';
 import {href, route} from './router.js';
 import {screenAt, screens} from './screens.js';
 import {session} from './session.js';
-import {chooseLanguage, language, list, t} from './text.js';
+import {chooseLanguage, language, list, t, timeOfDay} from './text.js';
 import {toast} from '../parts/toast.js';
 
 const main = h('main', {id: 'main', tabindex: '-1'});
@@ -35,6 +35,12 @@ export function show() {
   if (++navigations > 1) (main.querySelector('h1, [autofocus]') ?? main).focus({preventScroll: true});
   scrollTo(0, 0);
 }
+
+let notice = null;
+session.addEventListener('ending', ({detail: time}) => {
+  notice?.remove();
+  notice = time && toast(t('session.ending', {time: timeOfDay(time)}), 'error');
+});
 
 const signIn = {path: 'signin', roles: [], global: true};
 

@@ -100,6 +100,19 @@ export class History {
     this.present = tree;
   }
 
+  /** @param stored what `toJSON` has returned, perhaps before the page was loaded again. */
+  static of({past, present, future}) {
+    const history = new History(copied(present));
+    history.#past = past.map(copied);
+    history.#future = future.map(copied);
+    return history;
+  }
+
+  toJSON() {
+    const [past, future] = [this.#past, this.#future].map((steps) => steps.slice(-storedStepsMax));
+    return {past, present: this.present, future};
+  }
+
   /** @param typing what is typed into; null for a change that is a step of its own. */
   record(tree, typing = null) {
     if (tree === this.present) return;
@@ -134,3 +147,4 @@ export class History {
   }
 }
 const stepsMax = 200;
+const storedStepsMax = 20;

@@ -9,7 +9,7 @@ import {t} from '../core/text.js';
 const shownMilliseconds = 6_000;
 let region = null;
 
-/** An error stays until it is dismissed. */
+/** An error stays until it is dismissed. @returns the node */
 export function toast(text, kind = 'done') {
   region ??= h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'});
   // Navigation draws the page again.
@@ -21,6 +21,7 @@ export function toast(text, kind = 'done') {
     }, '×'));
   region.append(item);
   if (kind !== 'error') setTimeout(() => item.remove(), shownMilliseconds);
+  return item;
 }
 
 /** Copies a text and says so. */

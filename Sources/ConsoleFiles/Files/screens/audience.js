@@ -16,12 +16,6 @@ import {allSegments, saveSegment} from '../filter/saving.js';
 import {suggestions} from '../filter/suggestions.js';
 import {filterOf, group, isComplete, nodeAt, treeOf, written} from '../filter/tree.js';
 
-/** The history outlives the screen: who comes back finds the same sentences and may still undo. */
-let kept = null;
-session.addEventListener('change', () => {
-  if (!session.isSignedIn) kept = null;
-});
-
 class AudienceScreen extends Screen {
   #latest = new Latest();
   #total = null;
@@ -44,13 +38,14 @@ class AudienceScreen extends Screen {
     this.#loadSegments();
   }
 
+  /** It outlives the screen: who comes back finds the same sentences and may still undo. */
   #history() {
-    const owner = `${session.app} ${session.name}`;
-    const {filter} = currentAudience;
-    if (kept?.owner !== owner) kept = {owner, history: new History(treeOf(filter)), filter};
+    const {filter, history: stored, isRecorded} = currentAudience;
+    const history = !stored ? new History(treeOf(filter)) : stored instanceof History ? stored : History.of(stored);
     // A condition that another screen has added can be undone, too.
-    if (kept.filter !== filter) kept.history.record(treeOf(filter));
-    return kept.history;
+    if (stored && !isRecorded) history.record(treeOf(filter));
+    Object.assign(currentAudience, {history, isRecorded: true});
+    return history;
   }
 
   // MARK: Drawing
@@ -201,8 +196,8 @@ class AudienceScreen extends Screen {
       return;
     }
     const {filter, places} = written(tree);
-    kept.filter = filter;
     currentAudience.set({filter});
+    currentAudience.isRecorded = true;
     replace(this.status, '');
     const ask = (signal) => this.#ask(tree, places, signal);
     this.#latest.ask(ask, () => {}, (error) => this.#fail(error, places), {now: !isTyping});

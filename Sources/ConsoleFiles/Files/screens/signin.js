@@ -36,6 +36,7 @@ class SignInScreen extends Screen {
       'form', {class: 'signin card', onsubmit: submit},
       h('p', {class: 'brand'}, t('app.title')),
       h('h1', {tabindex: '-1'}, t('nav.signin')),
+      session.hasEnded && h('p', {class: 'note', role: 'status'}, t('session.ended')),
       h('p', {class: 'lead'}, t('signin.lead')),
       h('div', {class: 'field'},
         h('label', {for: 'signin-app'}, t('signin.app')), app,

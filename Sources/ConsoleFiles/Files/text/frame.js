@@ -6,6 +6,14 @@ export const frameTexts = {
   'app.none': ['There is no app yet', 'Es gibt noch keine App'],
   'app.noneText': ['Create an app and its keys first.', 'Legen Sie zuerst eine App und ihre Schlüssel an.'],
   'session.signOut': ['Sign out', 'Abmelden'],
+  'session.ending': [
+    'The session ends at {time} unless you go on. Your filter stays.',
+    'Die Sitzung endet um {time}, wenn Sie nicht weiterarbeiten. Ihr Filter bleibt.',
+  ],
+  'session.ended': [
+    'The session has ended. Sign in again: your filter is still here.',
+    'Die Sitzung ist beendet. Melden Sie sich wieder an: Ihr Filter ist noch da.',
+  ],
   'signin.lead': [
     'With an app and one of its keys, or with the admin key.',
     'Mit einer App und einem ihrer Schlüssel oder mit dem Schlüssel der Verwaltung.',
