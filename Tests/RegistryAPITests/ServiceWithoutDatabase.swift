@@ -43,7 +43,7 @@ extension RegistryAPI.RegistryService {
             readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: metrics,
             console: Console(
-                page: try ConsolePage(), sessions: PostgresConsoleSessionStore(postgres: postgres),
+                page: ConsolePage(), sessions: PostgresConsoleSessionStore(postgres: postgres),
                 origin: ConsoleOrigin(configured: nil, usesTLS: false), codes: OneTimeCodes(),
                 rates: { .init(process: "", startedAt: .now(), requests: [:], registrations: [:]) }),
             logger: logger)

@@ -9,34 +9,44 @@ import HTTPTypes
 
 /// The files of the console's page.
 ///
-/// Files lie below a folder whose name is a digest of all of them, so a browser may keep them for ever, and a page
-/// never mixes the files of two versions.
+/// Files lie below a folder whose name is a digest of all of them as they are served, so a browser may keep them for
+/// ever, and a page never mixes the files of two versions.
 public struct ConsolePage: Sendable {
     static let indexPath = "index.html"
 
-    private let index: CompressedContent
+    private struct Served {
+        /// The name of the folder.
+        let digest: String
+        let index: CompressedContent
+        /// By path.
+        let contents: [String: CompressedContent]
+    }
+
     private let paths: [String]
-    /// By path. No event loop packs and compresses them, and no start waits for it.
-    private let contents: Task<[String: CompressedContent], any Error>
-    /// The name of the folder.
-    let digest: String
+    /// No event loop packs and compresses them, and no start waits for it.
+    private let served: Task<Served, any Error>
+
+    public init(_ files: [ConsoleFile] = ConsoleFile.all) {
+        paths = files.filter(\.isServed).map(\.path).filter { $0 != Self.indexPath }
+        served = Task.detached { try Self.served(try ConsoleFile.packed(files)) }
+    }
+
+    var digest: String { get async throws { try await served.value.digest } }
 
     /// - Throws: if there is no memory for the compression.
-    public init(_ files: [ConsoleFile] = ConsoleFile.all) throws {
-        let digest = Self.digest(of: files)
-        self.digest = digest
-        let index = files.first { $0.path == Self.indexPath }?.bytes ?? []
-        self.index = try CompressedContent(
-            Self.index(index, in: digest), contentType: Self.contentType(Self.indexPath), entityTag: digest)
-        paths = files.filter(\.isServed).map(\.path).filter { $0 != Self.indexPath }
-        contents = Task.detached {
-            var contents: [String: CompressedContent] = [:]
-            for file in try ConsoleFile.packed(files) {
-                contents[file.path] = try CompressedContent(
-                    file.bytes, contentType: Self.contentType(file.path), entityTag: digest)
-            }
-            return contents
+    private static func served(_ files: [ConsoleFile]) throws -> Served {
+        let digest = digest(of: files)
+        let index = files.first { $0.path == indexPath }?.bytes ?? []
+        var contents: [String: CompressedContent] = [:]
+        for file in files where file.path != indexPath {
+            contents[file.path] = try CompressedContent(
+                file.bytes, contentType: contentType(file.path), entityTag: digest)
         }
+        return Served(
+            digest: digest,
+            index: try CompressedContent(
+                self.index(index, in: digest), contentType: contentType(indexPath), entityTag: digest),
+            contents: contents)
     }
 
     private static func digest(of files: [ConsoleFile]) -> String {
@@ -70,17 +80,19 @@ public struct ConsolePage: Sendable {
 
     var routes: [Route] {
         let page = Route(.get, RegistryService.consolePattern + "/") { request in
-            index.response(to: request, cacheControl: "no-cache")
+            try await served.value.index.response(to: request, cacheControl: "no-cache")
         }
         // Relative, so that it is right behind a proxy, too.
         let redirect = Route(.get, RegistryService.consolePattern) { _ in
             ServerResponse(.permanentRedirect, fields: [.location: "console/", .cacheControl: "no-cache"])
         }
         let folder = paths.map { path in
-            Route(.get, "\(RegistryService.consolePattern)/\(digest)/\(path)") { request in
-                let content = try await contents.value[path]
-                return content?.response(to: request, cacheControl: "public, max-age=31536000, immutable")
-                    ?? ServerResponse(.notFound)
+            Route(.get, "\(RegistryService.consolePattern)/{folder}/\(path)") { request in
+                let served = try await served.value
+                guard request.parameters["folder"] == served.digest, let content = served.contents[path] else {
+                    return ServerResponse(.notFound)
+                }
+                return content.response(to: request, cacheControl: "public, max-age=31536000, immutable")
             }
         }
         return [page, redirect] + folder

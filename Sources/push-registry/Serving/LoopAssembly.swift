@@ -141,7 +141,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         self.metrics = metrics
         self.makeAccessLog = makeAccessLog
         links = try TimeZoneLinks()
-        consolePage = try ConsolePage()
+        consolePage = ConsolePage()
         self.consoleOrigin = consoleOrigin
         self.codes = codes
         self.logger = logger
