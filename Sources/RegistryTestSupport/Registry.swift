@@ -31,14 +31,14 @@ public struct Registry: Sendable {
 ///   - postgres: settings of PostgreSQL that override those of throw-away clusters.
 ///   - environment: variables of the service that override those of all tests.
 ///   - descriptorsMax: the hard limit of the service's open files.
-///   - prepare: runs as superuser before the service starts.
+///   - prepare: runs as superuser, on an empty database, before the service starts.
 public func withRegistry<Value: Sendable>(
     eventLoops: Int = 2, postgres: [String: String] = [:], environment: [String: String] = [:],
-    descriptorsMax: Int? = nil, prepare: (Database) async throws -> Void = { _ in },
+    descriptorsMax: Int? = nil, prepare: ((Database) async throws -> Void)? = nil,
     _ body: (Registry) async throws -> Value
 ) async throws -> Value {
-    try await withServer(postgres) { cluster in
-        try await Database.with(cluster.superuserConnectionString, sessionsMax: 1, prepare)
+    try await withServer(isWarm: postgres.isEmpty && prepare == nil, postgres) { cluster in
+        if let prepare { try await Database.with(cluster.superuserConnectionString, sessionsMax: 1, prepare) }
         return try await RegistryService.with(
             databaseURL: cluster.connectionString, eventLoops: eventLoops, environment: environment,
             descriptorsMax: descriptorsMax
@@ -50,14 +50,12 @@ public func withRegistry<Value: Sendable>(
     }
 }
 
-/// Lends a server with a migrated database, or a new one if it needs settings of its own.
+/// Lends a server that stays up, with a migrated database, or a new one with an empty database.
 private func withServer<Value: Sendable>(
-    _ settings: [String: String], _ body: (EmbeddedPostgres) async throws -> Value
+    isWarm: Bool, _ settings: [String: String], _ body: (EmbeddedPostgres) async throws -> Value
 ) async throws -> Value {
-    guard settings.isEmpty else {
-        return try await ThrowawayCluster.with(settings: settings, logger: .ofClusters, body)
-    }
-    return try await ThrowawayCluster.withDatabase(from: .migrated, logger: .ofClusters, body)
+    if isWarm { return try await ThrowawayCluster.withDatabase(from: .migrated, logger: .ofClusters, body) }
+    return try await ThrowawayCluster.with(settings: settings, logger: .ofClusters, body)
 }
 
 /// Lends a running registry that is distributed over the nodes of a Citus cluster.

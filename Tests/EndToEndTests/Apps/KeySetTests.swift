@@ -127,29 +127,4 @@ extension EndToEnd {
             #expect(try await app.send("GET", "", by: .role(.admin)).json["allowIncompleteTokens"] == true)
         }
     }
-
-    @Suite("Failed authentications are limited before the credential is checked")
-    struct GuessingTests {
-        /// In its own registry: all tests share one address.
-        @Test func validCredential_isA429_afterTooManyFailures() async throws {
-            try await withRegistry { registry in
-                let app = try await RegistryApp.make(in: registry)
-                var statuses: [Int] = []
-                for _ in 0..<400 where statuses.last != 429 {
-                    statuses.append(try await app.get("phone", by: .text("wrong")).status)
-                }
-                #expect(statuses.count { $0 == 401 } >= 100 && statuses.last == 429, "\(statuses.count)")
-                let connection = try HTTPConnection(port: registry.client.port)
-                var good: [Int] = []
-                // Ten a second are allowed again, so most of a burst are refused, whatever their credential.
-                for _ in 0..<20 {
-                    _ = try await app.get("phone", by: .text("wrong"))
-                    good.append(try await connection.response(to: app.request("GET", "/installations/phone")).status)
-                }
-                #expect(good.contains(429), "a right credential is not distinguished from a wrong one: \(good)")
-                let refused = try await app.get("phone", by: .text("wrong"))
-                #expect(refused["Retry-After"] == "1" || refused.status == 401)
-            }
-        }
-    }
 }

@@ -9,6 +9,10 @@ import Testing
 struct LifeOrderTests {
     private struct RolledBack: Error {}
 
+    private final class Ending: Sendable {
+        let hasCome = Locked(false)
+    }
+
     /// The creation of a batch waits at its first installation. Meanwhile its second one lives and is deleted.
     @Test func newLife_comesAfterTheOneThatEndedDuringTheWait() async throws {
         try await withStore { store in
@@ -55,12 +59,20 @@ struct LifeOrderTests {
     /// - Returns: false if the wait ended before the other life did.
     private func hasWaited(_ pair: [Registration], _ store: StoreUnderTest) async throws -> Bool {
         let writing = Locked<Task<[Outcome], any Error>?>(nil)
+        let ending = Ending()
         do {
             try await store.database.withTransaction { transaction in
                 _ = try await transaction.execute(Self.insert(pair[0].key.installID.rawValue))
-                writing.withLock { $0 = Task { try await store.writeInOneBatch(pair) } }
+                writing.withLock {
+                    $0 = Task {
+                        defer { ending.hasCome.withLock { $0 = true } }
+                        return try await store.writeInOneBatch(pair)
+                    }
+                }
+                // On a busy machine the wait may end, by its timeout, before it is seen.
                 try await eventually {
-                    try await store.count(
+                    if ending.hasCome.withLock({ $0 }) { return true }
+                    return try await store.count(
                         "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 1
                 }
                 _ = try await store.register(.make(pair[1].key.installID.rawValue, token: "another"))
