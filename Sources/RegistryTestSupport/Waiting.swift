@@ -3,15 +3,18 @@ public struct DeadlineMissed: Error, CustomStringConvertible {
     public let description: String
 }
 
-/// Waits until a condition is true.
+/// Waits until a condition is true. Checks become rarer, from every two to every fifty milliseconds: they use the
+/// processors that the condition needs.
 ///
 /// - Throws: `DeadlineMissed`, or what `isSo` throws.
 public func eventually(
     _ what: String, within limit: Duration = .seconds(60), _ isSo: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
+    var pause = Duration.milliseconds(2)
     while try await !isSo() {
         guard ContinuousClock.now < deadline else { throw DeadlineMissed(description: "not within \(limit): \(what)") }
-        try await Task.sleep(for: .milliseconds(2))
+        try await Task.sleep(for: pause)
+        pause = min(pause * 1.5, .milliseconds(50))
     }
 }

@@ -24,26 +24,51 @@ struct Browser: Sendable {
 
     let chromium: Chromium
     let path: String
+    private let language: String
 
-    /// Opens a browser.
-    init(_ chromium: Chromium, _ look: Look) async throws {
-        self.chromium = chromium
+    /// Opens a window in an idle browser, or in a new one.
+    ///
+    /// - Parameter origin: the page's, whose storage is emptied.
+    init(_ chromium: Chromium, _ look: Look, origin: String) async throws {
+        (self.chromium, language) = (chromium, look.language)
+        let idle = chromium.takeIdle(look.language)
+        path = if let idle { idle } else { try await Self.start(chromium, look.language) }
+        if idle != nil { try await renew(origin) }
+        try await resize(width: look.width, height: look.height)
+        try await devTools(
+            "Emulation.setEmulatedMedia",
+            ["features": [["name": "prefers-color-scheme", "value": look.isDark ? "dark" : "light"]]])
+        try await devTools("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.faultCollector)])
+    }
+
+    /// - Returns: the path of the browser's session.
+    private static func start(_ chromium: Chromium, _ language: String) async throws -> String {
         var arguments = ["--headless=new", "--hide-scrollbars", "--force-color-profile=srgb"]
         // Tests of modules open them as files.
         arguments.append("--allow-file-access-from-files")
-        arguments += ["--lang=\(look.language)", "--accept-lang=\(look.language)"]
+        arguments += ["--lang=\(language)", "--accept-lang=\(language)"]
         // Chromium's sandbox refuses to run as root, as in a container.
         if getuid() == 0 { arguments.append("--no-sandbox") }
         let options: JSON = ["binary": .string(Chromium.binary), "args": .array(arguments.map { .string($0) })]
         let session = try await chromium.command(
             "POST", "/session",
             ["capabilities": ["alwaysMatch": ["goog:chromeOptions": options, "goog:loggingPrefs": ["browser": "ALL"]]]])
-        path = "/session/\(session["sessionId"].string ?? "")"
-        try await resize(width: look.width, height: look.height)
+        return "/session/\(session["sessionId"].string ?? "")"
+    }
+
+    /// Replaces the windows by a new one, whose history and storage are empty.
+    private func renew(_ origin: String) async throws {
+        let old = try await chromium.command("GET", path + "/window/handles").array
+        let new = try await chromium.command("POST", path + "/window/new", ["type": "tab"])["handle"]
+        for handle in old {
+            _ = try await chromium.command("POST", path + "/window", ["handle": handle])
+            _ = try await chromium.command("DELETE", path + "/window")
+        }
+        _ = try await chromium.command("POST", path + "/window", ["handle": new])
+        try await devTools("Network.clearBrowserCookies", [:])
+        try await devTools("Network.clearBrowserCache", [:])
         try await devTools(
-            "Emulation.setEmulatedMedia",
-            ["features": [["name": "prefers-color-scheme", "value": look.isDark ? "dark" : "light"]]])
-        try await devTools("Page.addScriptToEvaluateOnNewDocument", ["source": .string(Self.faultCollector)])
+            "Storage.clearDataForOrigin", ["origin": .string(origin), "storageTypes": "local_storage"])
     }
 
     /// Keeps what the console would not show.
@@ -54,6 +79,9 @@ struct Browser: Sendable {
         addEventListener('securitypolicyviolation', (event) =>
           faults.push(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`));
         """
+
+    /// Leaves the browser to later tests.
+    func release() { chromium.addIdle(path, language) }
 
     func close() async throws { _ = try await chromium.command("DELETE", path) }
 

@@ -1,8 +1,9 @@
 import Foundation
+import Locking
 import RegistryTestSupport
 
 /// Debian's Chromium, driven over HTTP by its chromedriver (W3C WebDriver). Tests share one driver; each has a browser
-/// session of its own.
+/// window of its own, in a browser that ran for earlier ones.
 final class Chromium: @unchecked Sendable {
     static let binary = "/usr/bin/chromium"
     static let driver = "/usr/bin/chromedriver"
@@ -14,6 +15,8 @@ final class Chromium: @unchecked Sendable {
     private let process = Process()
     private let output = Pipe()
     let client: HTTPClient
+    /// The sessions of browsers without a test, by language.
+    private let idle = Locked<[String: [String]]>([:])
 
     /// Starts the driver on a free port, which it prints.
     private init() throws {
@@ -36,9 +39,20 @@ final class Chromium: @unchecked Sendable {
     /// Lends a driver, and ends it and its browsers afterwards.
     static func with<Value: Sendable>(_ body: (Chromium) async throws -> Value) async throws -> Value {
         let chromium = try Chromium()
-        // Its browsers have been closed, and it ignores SIGTERM.
+        // It ignores SIGTERM.
         defer { kill(chromium.process.processIdentifier, SIGKILL) }
-        return try await body(chromium)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(chromium)) } catch { result = .failure(error) }
+        await chromium.closeIdle()
+        return try result.get()
+    }
+
+    func takeIdle(_ language: String) -> String? { idle.withLock { $0[language]?.popLast() } }
+
+    func addIdle(_ session: String, _ language: String) { idle.withLock { $0[language, default: []].append(session) } }
+
+    private func closeIdle() async {
+        for session in idle.withLock({ $0.values.joined() }) { _ = try? await command("DELETE", session) }
     }
 
     /// Sends a WebDriver command.

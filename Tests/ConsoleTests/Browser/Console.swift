@@ -52,12 +52,12 @@ struct Console: Sendable {
         _ look: Browser.Look = Browser.Look(), expecting expected: [String] = [],
         _ body: (Browser) async throws -> Value
     ) async throws -> Value {
-        let browser = try await Browser(chromium, look)
+        let browser = try await Browser(chromium, look, origin: "http://127.0.0.1:\(registry.client.port)")
         do {
             let value = try await body(browser)
             let faults = try await browser.faults(besides: expected)
             #expect(faults.isEmpty, "\(faults)")
-            try await browser.close()
+            browser.release()
             return value
         } catch {
             let faults = try? await browser.faults()
