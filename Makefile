@@ -7,10 +7,10 @@ RELEASE = .build/release/push-registry
 RELEASE_FLAGS = -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl ca-certificates
 
-.PHONY: help run test test-citus tsan fuzz bench lint docs format build packages clean
+.PHONY: help run check test test-package test-citus tsan fuzz bench lint docs format build packages clean
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
 run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key and curl lines to try
 	$(RELEASE) serve --demo
@@ -18,16 +18,27 @@ run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key 
 build: packages ## Build the optimised binary
 	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
 
-# Long tests, which run alone: thousands of calls one after another, and hundreds at once. Those of the calendar move
+# Targets whose tests need neither PostgreSQL nor a browser.
+CHECK = ^(ByteText|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Locking|Migrations|PushRegistry|PushRegistryClient|$\
+	Receipts|RegistryAPI|StrictJSON|Telemetry)Tests\.
+# Tests that run compilers and other languages.
+PACKAGE = PushRegistryClientTests\.(Dependency|Sample)Tests
+# Tests that need both cores: thousands of calls one after another, and hundreds at once. Those of the calendar move
 # PostgreSQL's clock by libfaketime.
 ALONE = CalendarTests|ManyRacesTests|MassExpiryTests
+
+check: packages ## Run the tests that need neither PostgreSQL nor a browser: what to run while working
+	.ci/tests --filter '$(CHECK)' --skip '$(PACKAGE)'
 
 # Only tests of the console need a browser. They run alone: beside the races of other tests it takes all cores.
 test: DEBIAN_PACKAGES += chromium chromium-driver libfaketime
 test: packages .build/axe ## Run all tests, on throw-away PostgreSQL clusters and in Chromium
-	.ci/tests --skip '^ConsoleTests\.|$(ALONE)'
+	.ci/tests --skip '^ConsoleTests\.|$(ALONE)|$(PACKAGE)'
 	.ci/tests --skip-build --filter '$(ALONE)'
 	.ci/tests --skip-build --filter '^ConsoleTests\.'
+
+test-package: packages ## Build an app that depends on the client alone, and run the samples of the documentation
+	.ci/tests --filter '$(PACKAGE)'
 
 AXE = axe-playwright-python==0.1.8
 .build/axe: # axe-core, from PyPI, for tests of the console
@@ -43,14 +54,15 @@ CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|Come
 	EndToEndTests.*(SessionTests|SignIn|ConsoleExport|ConsoleOperations)
 
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
-	@test -f "$$(pg_config --pkglibdir)/citus.so" \
-		|| { echo "SKIPPED: tests on Citus (the extension is not installed)"; exit 0; } \
-		&& PUSH_REGISTRY_TEST_CITUS=1 .ci/tests --filter '$(CITUS_TESTS)'
+	@if test -f "$$(pg_config --pkglibdir)/citus.so"; then \
+		PUSH_REGISTRY_TEST_CITUS=1 .ci/tests --filter '$(CITUS_TESTS)'; \
+	else \
+		echo "SKIPPED: tests on Citus (PostgreSQL has no extension citus)"; \
+		test -z "$$CI" || grep '^make test-citus:' .ci/allowed-skips; \
+	fi
 
-TSAN_TESTS = LockingTests|EventLoopTests|HTTPServerTests|TelemetryTests
-
-tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build
-	.ci/tests --sanitize=thread --scratch-path .build-tsan --filter '$(TSAN_TESTS)'
+tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build of the engine alone
+	PUSH_REGISTRY_ENGINE=1 .ci/tests --sanitize=thread --scratch-path .build-tsan
 
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)

@@ -245,8 +245,8 @@ let package = Package(
         tests(
             "ConsoleTests",
             [
-                "ConsoleFiles", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport", "SeededRandom",
-                "StrictJSON", "push-registry",
+                "ConsoleFiles", "Locking", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
+                "SeededRandom", "StrictJSON", "push-registry",
             ]),
         tests(
             "FleetGeneratorTests",
@@ -256,3 +256,18 @@ let package = Package(
             ]),
     ]
 )
+
+// Thread Sanitizer checks the engine alone: `make tsan` builds no other package and no other target.
+if Context.environment["PUSH_REGISTRY_ENGINE"] != nil {
+    let names = [
+        "ByteText", "CLinux", "COpenSSL", "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "Locking", "SeededRandom",
+        "StrictJSON", "Telemetry", "EventLoopTests", "HTTPServerTests", "LockingTests", "TelemetryTests",
+    ]
+    package.targets.removeAll { !names.contains($0.name) }
+    package.products = []
+    package.dependencies.removeAll { dependency in
+        !["swift-collections", "swift-http-types", "swift-log", "swift-metrics"].contains {
+            "\(dependency.kind)".contains($0)
+        }
+    }
+}

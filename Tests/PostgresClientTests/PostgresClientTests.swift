@@ -189,7 +189,7 @@ struct ReconnectTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(45))) func run_returns_whenItsTaskIsCancelledBeforeItBegins() async throws {
+    @Test(.timeLimit(.minutes(30))) func run_returns_whenItsTaskIsCancelledBeforeItBegins() async throws {
         let configuration = try PostgresConfiguration("host=/nowhere")
         try await withLoop { loop in
             let client = PostgresClient(configuration, on: loop, logger: Logger(label: "test"))

@@ -30,9 +30,9 @@ public enum ThrowawayCluster {
 
     /// Lends a server that stays up for later borrowers, with a new database: much faster than a cluster.
     ///
-    /// It is one of the four clusters that are lent at once, so `body` must not request another. The server has had other
-    /// databases: transaction ids and statistics do not begin at zero. A borrower that stops, kills or suspends it, or
-    /// changes more than its database, leaves it to be removed.
+    /// It is one of the four clusters that are lent at once, so `body` must not request another. The server has had
+    /// other databases: transaction ids and statistics do not begin at zero. A borrower that stops, kills or suspends
+    /// it, or changes more than its database, leaves it to be removed.
     ///
     /// - Parameter template: the database is a copy of it; by default it is empty.
     /// - Throws: what `body` throws, or ``EmbeddedPostgresError``.

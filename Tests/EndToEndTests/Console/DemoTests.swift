@@ -4,7 +4,7 @@ import Glibc
 import RegistryTestSupport
 import Testing
 
-@Suite("A first visitor of the demo is signed in by a link", .serialized, .timeLimit(.minutes(45)))
+@Suite("A first visitor of the demo is signed in by a link", .serialized, .timeLimit(.minutes(30)))
 struct DemoTests {
     private static let path = "/console/v1/apps/com.example.fleet"
 

@@ -6,7 +6,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("Commands share the embedded PostgreSQL", .serialized, .timeLimit(.minutes(45)))
+@Suite("Commands share the embedded PostgreSQL", .serialized, .timeLimit(.minutes(30)))
 struct EmbeddedGuestTests {
     private static let line = #"{"installId":"phone","token":"\#(String(repeating: "ab", count: 32))"}"# + "\n"
 

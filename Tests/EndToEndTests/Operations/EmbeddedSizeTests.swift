@@ -5,7 +5,7 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite("The embedded PostgreSQL fits the service", .serialized, .timeLimit(.minutes(45)))
+@Suite("The embedded PostgreSQL fits the service", .serialized, .timeLimit(.minutes(30)))
 struct EmbeddedSizeTests {
     /// As on a machine with 64 hardware threads.
     private static let eventLoops = 64

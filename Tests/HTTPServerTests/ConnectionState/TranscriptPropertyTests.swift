@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The transcript is the same, however the bytes are split")
 struct TranscriptPropertyTests {
-    private static let seeds = 0..<500
+    private static let seeds = 0..<100
 
     @Test(arguments: RequestKind.allCases) func everyKindOfRequestIsWhatItsNameSays(_ kind: RequestKind) {
         var random = SeededGenerator(seed: 1)

@@ -1,6 +1,7 @@
 import PostgresClient
 import PushRegistry
 import RegistryStore
+import RegistryTestSupport
 import SeededRandom
 import Testing
 
@@ -14,7 +15,7 @@ struct AudiencePropertyTests {
 
     @Test(arguments: [AudienceField.allCases.filter { $0 != .topic }, Self.ofTheRollUp])
     func results_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = TestSeed.make(for: "AudiencePropertyTests")
         try await TestStores.with { stores in
             var dice = SeededGenerator(seed: seed)
             let fleet = try await stores.makeFleet(250, &dice)
@@ -49,7 +50,7 @@ struct AudiencePropertyTests {
     /// With one topic from the roll-up, with several or with other fields from the installations.
     @Test(arguments: [1, 4])
     func results_agreeWithTheOracle_aboutTopics(count: Int) async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
+        let seed = TestSeed.make(for: "AudiencePropertyTests")
         try await TestStores.with { stores in
             var dice = SeededGenerator(seed: seed)
             let fleet = try await stores.makeFleet(200, &dice)

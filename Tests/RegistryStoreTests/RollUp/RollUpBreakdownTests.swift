@@ -1,15 +1,15 @@
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import SeededRandom
 import Testing
 
 @testable import RegistryStore
 
-@Suite("A breakdown of the roll-up is that of the installations", .timeLimit(.minutes(45)))
+@Suite("A breakdown of the roll-up is that of the installations", .timeLimit(.minutes(30)))
 struct RollUpBreakdownTests {
     @Test func groups_areThoseOfTheInstallations_whateverIsFolded() async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("seed \(seed)")
+        let seed = TestSeed.make(for: "RollUpBreakdownTests")
         try await TestStores.with { stores in
             var dice = SeededGenerator(seed: seed)
             _ = try await stores.makeFleet(120, &dice)

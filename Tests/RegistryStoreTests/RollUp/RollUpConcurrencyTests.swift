@@ -1,16 +1,16 @@
 import EventLoop
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import SeededRandom
 import Testing
 
 @testable import RegistryStore
 
-@Suite("The roll-up is exact at every moment, also while others write and fold (R13)", .timeLimit(.minutes(45)))
+@Suite("The roll-up is exact at every moment, also while others write and fold (R13)", .timeLimit(.minutes(30)))
 struct RollUpConcurrencyTests {
     @Test func everyRead_equalsARecount_whileManyWriteAndFold() async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("seed \(seed)")
+        let seed = TestSeed.make(for: "RollUpConcurrencyTests")
         try await TestStores.with { stores in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<6 {

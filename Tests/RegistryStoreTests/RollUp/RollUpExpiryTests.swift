@@ -67,7 +67,7 @@ struct RollUpExpiryTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(45)))
+    @Test(.timeLimit(.minutes(30)))
     func massExpiry_neitherStopsFolding_norSlowsCounts() async throws {
         try await TestStores.with { stores in
             try await stores.register("i", token: "aaaaaaaaaaaaaaaa")

@@ -1,10 +1,11 @@
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
 
-@Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(45)))
+@Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(30)))
 struct RollUpRepairTests {
     private struct Damage {
         let done: PostgresStatement
@@ -52,8 +53,7 @@ struct RollUpRepairTests {
     }
 
     @Test func rebuild_corrects_whileOthersWriteAndFold() async throws {
-        let seed = UInt64.random(in: 0...UInt64.max)
-        print("seed \(seed)")
+        let seed = TestSeed.make(for: "RollUpRepairTests")
         try await TestStores.with { stores in
             await RollUpWriter.write(stores, seed: seed, steps: 60)
             try await stores.fold()
