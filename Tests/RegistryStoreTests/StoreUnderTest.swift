@@ -112,7 +112,7 @@ extension Registration {
     /// - Parameter token: any text; each one is another token.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
-        session: String? = nil, keychain: String? = nil, precondition: Precondition? = nil
+        session: String? = nil, expiresAt: Timestamp? = nil, keychain: String? = nil, precondition: Precondition? = nil
     ) throws -> Registration {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
@@ -120,7 +120,7 @@ extension Registration {
             timeZoneOffset: 3600, carrier: carrier)
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
         let owner = try user.map { user in
-            let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
+            let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: expiresAt) }
             return Owner(userID: try UserID(user), session: session)
         }
         return Registration(

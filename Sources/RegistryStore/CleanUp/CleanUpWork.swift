@@ -67,7 +67,7 @@ struct CleanUpWork {
 
     /// Writes a batch. If another transaction keeps one of its rows locked, the other rows are written without it, and
     /// the next night finds it due.
-    private func write(_ batch: Batch) throws {
+    func write(_ batch: Batch) throws {
         for number in 1..<Self.attemptsMax {
             do {
                 return try writeOnce(batch)

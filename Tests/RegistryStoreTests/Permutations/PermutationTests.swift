@@ -1,0 +1,151 @@
+import Foundation
+import Locking
+import PostgresClient
+import SeededRandom
+import Testing
+
+@testable import RegistryStore
+
+/// Two calls about one phone, stopped before each statement and let go in every order that can make a difference.
+/// By default each pair has a sample, the same each time. `PUSH_REGISTRY_TEST_PERMUTATIONS=all` tries all orders of all
+/// pairs from all states, and a sample of triples; `=logOut,register`, those of the pairs with these calls.
+@Suite("Calls about one phone end as if one came after the other, in whatever order their statements are executed")
+struct PermutationTests {
+    private static let wanted = ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_PERMUTATIONS"]
+    private static let isAll = wanted != nil
+    private static let shards = 3
+
+    @Test(arguments: 0..<shards) func pair_endsAsInSomeSerialOrder_inEachOrderOfItsStatements(shard: Int) async throws {
+        let cases = Permuted.pairs(isAll: Self.isAll).filter { $0.isWanted(Self.wanted) }.enumerated().filter {
+            $0.offset % Self.shards == shard
+        }
+        try await PermutedRegistry.with(callers: 2) { registry in
+            try registry.check(cases.map(\.element), ordersMax: Self.isAll ? 400 : 6)
+        }.expectNone()
+    }
+}
+
+/// Calls that are made at the same time.
+struct Permuted: CustomStringConvertible, Sendable {
+    let calls: [PermutedCall]
+    let start: PermutedStart
+
+    var description: String { "\(calls.map(\.rawValue).joined(separator: ", ")) from \(start)" }
+
+    func isWanted(_ words: String?) -> Bool {
+        guard let words, words != "all" else { return true }
+        return words.split(separator: ",").allSatisfy { word in calls.contains { $0.rawValue == word } }
+    }
+
+    static func pairs(isAll: Bool) -> [Permuted] {
+        let calls = PermutedCall.allCases
+        var pairs: [Permuted] = []
+        for (index, first) in calls.enumerated() {
+            for second in calls[index...] {
+                let starts = PermutedStart.allCases.filter { isUseful([first, second], $0) }
+                let chosen = isAll ? starts : [starts[pairs.count % starts.count]]
+                pairs += chosen.map { Permuted(calls: [first, second], start: $0) }
+            }
+        }
+        return pairs
+    }
+
+    /// The night job has work for phones of two states, and all other calls for all but these.
+    private static func isUseful(_ calls: [PermutedCall], _ start: PermutedStart) -> Bool {
+        calls.contains(.cleanUp) == [.expired, .silent].contains(start)
+    }
+}
+
+/// What went wrong, each with the order of its statements.
+struct PermutedFaults: Sendable {
+    var texts: [String] = []
+    var executions = 0
+    var unfinished = 0
+
+    func expectNone() {
+        print("\(executions) orders, \(unfinished) searches were cut short")
+        for text in texts.prefix(20) { Issue.record("\(text)") }
+        #expect(texts.isEmpty, "\(texts.count) faults")
+    }
+}
+
+extension PermutedRegistry {
+    func check(_ cases: [Permuted], ordersMax: Int) throws -> PermutedFaults {
+        var faults = PermutedFaults()
+        for permuted in cases { try check(permuted, ordersMax, &faults) }
+        faults.texts += try violations()
+        return faults
+    }
+
+    private func check(_ permuted: Permuted, _ ordersMax: Int, _ faults: inout PermutedFaults) throws {
+        var references = try SerialResults(of: permuted, self)
+        let search = OrderSearch()
+        var dice = SeededGenerator(seed: 1)
+        while search.count < ordersMax, search.begin(&dice) {
+            let (result, steps) = try execute(permuted.calls, from: permuted.start, search)
+            faults.executions += 1
+            if try !references.contains(result, self) || steps.contains("deadlock") {
+                faults.texts.append(
+                    (["\(permuted), order \(search.order):"] + steps + references.differences(from: result))
+                        .joined(separator: "\n"))
+                return
+            }
+        }
+        if search.count == ordersMax, search.begin(&dice) { faults.unfinished += 1 }
+        if search.count > 100 { print("\(permuted): \(search.count) orders") }
+    }
+}
+
+/// What calls may end as: the results of the serial orders, and those that the rules allow besides.
+private struct SerialResults {
+    private let permuted: Permuted
+    private let orders: [[Int]]
+    private let strict: [PermutedResult]
+    private var relaxed: Set<PermutedResult>?
+
+    init(of permuted: Permuted, _ registry: PermutedRegistry) throws {
+        self.permuted = permuted
+        let orders = Self.orders(of: Array(permuted.calls.indices))
+        self.orders = orders
+        strict = try orders.map { try registry.serial(permuted.calls, from: permuted.start, order: $0, []) }
+    }
+
+    mutating func contains(_ result: PermutedResult, _ registry: PermutedRegistry) throws -> Bool {
+        if strict.contains(result) { return true }
+        let known = try relaxed ?? makeRelaxed(registry)
+        relaxed = known
+        return known.contains(result)
+    }
+
+    private func makeRelaxed(_ registry: PermutedRegistry) throws -> Set<PermutedResult> {
+        var results: Set<PermutedResult> = []
+        for rawValue in 1..<16 {
+            let relaxation = PermutedRelaxation(rawValue: rawValue)
+            guard relaxation.isSubset(of: permuted.relaxations) else { continue }
+            for order in orders {
+                results.insert(try registry.serial(permuted.calls, from: permuted.start, order: order, relaxation))
+            }
+        }
+        return results
+    }
+
+    func differences(from result: PermutedResult) -> [String] {
+        zip(orders, strict).flatMap { ["Unlike \($0):"] + result.differences(from: $1) }
+    }
+
+    private static func orders(of callers: [Int]) -> [[Int]] {
+        guard callers.count > 1 else { return [callers] }
+        return callers.flatMap { first in orders(of: callers.filter { $0 != first }).map { [first] + $0 } }
+    }
+}
+
+extension Permuted {
+    fileprivate var relaxations: PermutedRelaxation {
+        var relaxations: PermutedRelaxation = []
+        if calls.contains(.judge) { relaxations.insert(.judgesEarlier) }
+        if calls.contains(.cleanUp) { relaxations.insert(.skipsCleanUp) }
+        if calls.contains(where: { $0.owner != nil }) { relaxations.insert(.seesSessionsEarlier) }
+        if calls.contains(.reinstall), start == .nothing { relaxations.insert(.marksNothing) }
+        return relaxations
+    }
+}
