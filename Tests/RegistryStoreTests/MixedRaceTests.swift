@@ -63,6 +63,29 @@ struct MixedRaceTests {
         }
     }
 
+    /// R7. The logout reads its time, and then waits for another one that excepts the session at a later time.
+    @Test func logoutOfAUser_endsASession_thatAConcurrentLogoutExcepted() async throws {
+        try await withServices(1) { services in
+            let (store, users) = (services[0].store, services[0].users)
+            for session in ["s1", "s2"] { try await services[0].signIn("phone", as: "alice", session: session) }
+            let (app, digest) = (AppNumber(1).rawValue, UserDigest.sha256(try UserID("alice")))
+            try await store.database.withTransaction { other in
+                _ = try await other.execute([PostgresStatement(GuardStatements.lockUser, app, digest)])
+                async let loggedOut = users.end(
+                    SessionEnd(app: AppNumber(1), scope: .user(UserID("alice"), except: nil), actor: "service:test"))
+                try await eventually { try await store.waitingSessions() == 1 }
+                _ = try await other.execute([
+                    PostgresStatement(GuardStatements.refuseUser, app, digest),
+                    PostgresStatement(GuardStatements.keepSession, app, digest, "s1"),
+                ])
+                try await other.commit()
+                #expect(try await loggedOut == 1)
+            }
+            try await services[0].signIn("phone", as: "alice", session: "s1")
+            #expect(try await store.strings("SELECT user_id FROM installation WHERE user_id <> ''").isEmpty)
+        }
+    }
+
     @Test func lastSeenOf_manyInstallations_areLoggedOut_inSeveralTransactions() async throws {
         try await withServices(1) { services in
             let count = 2 * Int(PostgresUserStore.installationsPerTransaction) + 300

@@ -143,12 +143,17 @@ enum GuardStatements {
 
     /// Refuses credentials issued before now, and sessions that were first seen with the user. From here to its end,
     /// the transaction holds the exclusive lock of the user's row. `$2` is the user's digest.
+    ///
+    /// The time is read before the statement waits for another logout of the user, which may except a session at a
+    /// later time. So it becomes later than that one. Citus allows only immutable functions here.
     static let refuseUser = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
-        INSERT INTO user_guard (app_id, user_sha256, added_at, refused_before)
+        INSERT INTO user_guard AS u (app_id, user_sha256, added_at, refused_before)
         SELECT $1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
-        ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = excluded.refused_before
+        ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = greatest(
+            excluded.refused_before,
+            (u.refused_before AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC')
         """)
 
     /// Runs before `refuseUser`.
