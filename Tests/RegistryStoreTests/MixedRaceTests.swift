@@ -127,6 +127,33 @@ struct MixedRaceTests {
         }
     }
 
+    /// R7. The erasure comes after the logout, so no exception outlives it, although the erasure began earlier.
+    @Test func erasure_endsTheSessionThatALogoutExcepted_whileItWaitedForTheLogout() async throws {
+        try await withServices(1) { services in
+            let (store, users) = (services[0].store, services[0].users)
+            _ = try await store.register(.make("phone", user: "alice", session: "s1"))
+            let digest = UserDigest.sha256(try UserID("alice"))
+            try await store.database.holding(
+                "SELECT FROM user_guard FOR UPDATE",
+                {
+                    _ = try await users.erase(
+                        Erasure(app: AppNumber(1), userID: UserID("alice"), actor: "service:test"))
+                },
+                meanwhile: { logout in
+                    _ = try await logout.execute([
+                        PostgresStatement(GuardStatements.refuseUser, Int32(1), digest),
+                        PostgresStatement(GuardStatements.keepSession, Int32(1), digest, "kept"),
+                    ])
+                })
+            let kept = try await store.count(
+                """
+                SELECT count(*) FROM session JOIN user_guard USING (app_id, user_sha256)
+                WHERE kept_at >= refused_before
+                """)
+            #expect(kept == 0)
+        }
+    }
+
     private func withServices(
         _ count: Int, _ body: @escaping @Sendable ([RacingService]) async throws -> Void
     ) async throws {

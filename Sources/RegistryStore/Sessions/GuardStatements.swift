@@ -144,8 +144,8 @@ enum GuardStatements {
     /// Refuses credentials issued before now, and sessions that were first seen with the user. From here to its end,
     /// the transaction holds the exclusive lock of the user's row. `$2` is the user's digest.
     ///
-    /// The time is read before the statement waits for another logout of the user, which may except a session at a
-    /// later time. So it becomes later than that one. Citus allows only immutable functions here.
+    /// It runs under the user's lock. Its time is later than that of the logout before, which may have excepted a
+    /// session at its own time, even if the clock stands still. Citus allows only immutable functions here.
     static let refuseUser = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
@@ -158,7 +158,7 @@ enum GuardStatements {
 
     /// Runs before `refuseUser`.
     static let lockUser = PreparedSQL(
-        serving: "POST …/users/{userId}/logout with `except` (R7): locks the user's row exclusively.",
+        serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): locks the user's row exclusively.",
         "SELECT FROM user_guard WHERE app_id = $1 AND user_sha256 = $2 FOR UPDATE")
 
     /// Runs before `refuseUser`: a session that an earlier logout ended stays ended, though this logout excepts it.

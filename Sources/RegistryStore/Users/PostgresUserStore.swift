@@ -129,9 +129,12 @@ extension PostgresUserStore {
 
     private func guards(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
         let digest = UserDigest.sha256(userID)
-        var statements: [PostgresStatement] = []
+        // The logout's time is read under the lock: it is later than that of each logout that this one waited for.
+        var statements = [
+            GuardStatements.add([digest], in: app),
+            PostgresStatement(GuardStatements.lockUser, app.rawValue, digest),
+        ]
         if let kept {
-            statements.append(PostgresStatement(GuardStatements.lockUser, app.rawValue, digest))
             statements.append(
                 PostgresStatement(GuardStatements.endExceptedSession, app.rawValue, digest, kept.rawValue))
         }
