@@ -19,6 +19,10 @@ final class PermutedRegistry {
     private let control: PostgresSession
     private let configuration: PostgresConfiguration
     private var worlds = 0
+    /// Worlds that are in the same state as a start.
+    private var prepared: [PermutedStart: [PermutedWorld]] = [:]
+    /// Enough to share the transactions that prepare them.
+    private static let preparedTogether = 16
     /// The executions so far.
     private(set) var log: [String] = []
 
@@ -197,10 +201,18 @@ extension PermutedRegistry {
     }
 
     private func world(_ start: PermutedStart) throws -> PermutedWorld {
-        worlds += 1
-        let world = PermutedWorld(number: worlds)
-        if let error = wait({ await $0[0].fault(preparing: start, world) }) { throw Unprepared(description: error) }
-        return world
+        if let world = prepared[start]?.popLast() { return world }
+        let new = (1...Self.preparedTogether).map { PermutedWorld(number: worlds + $0) }
+        worlds += new.count
+        let fault = wait { stores in
+            await withTaskGroup(of: String?.self) { group in
+                for world in new { group.addTask { await stores[0].fault(preparing: start, world) } }
+                return await group.reduce(nil) { $0 ?? $1 }
+            }
+        }
+        if let fault { throw Unprepared(description: fault) }
+        prepared[start] = new.dropLast()
+        return new[new.count - 1]
     }
 
     private func result(_ outcomes: [Int: String], in world: PermutedWorld) throws -> PermutedResult {
