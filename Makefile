@@ -7,7 +7,7 @@ RELEASE = .build/release/push-registry
 RELEASE_FLAGS = -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl ca-certificates
 
-.PHONY: help run check test test-package test-citus tsan fuzz bench lint docs format build packages clean
+.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -66,6 +66,9 @@ tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate b
 
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)
+
+mutants: packages ## Apply faults one at a time to a copy of the tree, and expect the tests to find them (NAMES=…)
+	.ci/mutants $(NAMES)
 
 bench: DEBIAN_PACKAGES += wrk
 bench: packages ## Measure everything, for more than an hour (FLEET=…: less; QUICK=1: minutes; AGAINST=binary; CITUS=1)

@@ -31,7 +31,7 @@ struct PermutationTests {
             $0.offset % Self.shards == shard
         }
         try await PermutedRegistry.with(callers: 2) { registry in
-            try registry.check(cases.map(\.element), ordersMax: Self.isAll ? 40 : 6)
+            try registry.check(cases.map(\.element), ordersMax: Self.isAll ? 40 : 4)
         }.expectNone()
     }
 }

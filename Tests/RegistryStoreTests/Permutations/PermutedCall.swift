@@ -305,7 +305,8 @@ extension PermutedStores {
             _ = try await postgres.execute(
                 """
                 UPDATE installation SET created_at = created_at - interval '90 days',
-                    registered_at = registered_at - interval '90 days', last_seen_at = last_seen_at - interval '90 days',
+                    registered_at = registered_at - interval '90 days',
+                    last_seen_at = last_seen_at - interval '90 days',
                     state_changed_at = state_changed_at - interval '90 days'
                 WHERE app_id = 1 AND install_id = \(world.name("p"))
                 """)

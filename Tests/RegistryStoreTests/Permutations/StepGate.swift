@@ -26,6 +26,8 @@ final class StepGate: @unchecked Sendable {
     private var sessions: [Int: Session] = [:]
     private var ended: [Int: String] = [:]
     private var isOpen = true
+    /// The callers that waited for a lock when nothing moved last. Only the scheduler's thread uses it.
+    private var blocked: Set<Int> = []
     /// Changes with each event.
     private var version = 0
 
@@ -131,28 +133,38 @@ extension StepGate {
     /// - Parameter blockers: returns the server processes for whose locks a process waits.
     func settle(_ callers: Range<Int>, blockers: (Int32) throws -> [Int32]) throws -> [Activity] {
         let deadline = Date(timeIntervalSinceNow: Self.settleTimeout)
+        var isSlow = false
         while Date() < deadline {
             let (seen, running, activities) = locked { () -> (Int, [Int: Int32], [Activity]?) in
                 var running: [Int: Int32] = [:]
                 for session in sessions.values where session.isRunning { running[session.caller] = session.pid }
                 let activities = callers.map { activity(of: $0, isRunning: running[$0] != nil) }
-                guard running.isEmpty, !activities.contains(nil) else {
-                    return (version, running, activities.contains(nil) ? nil : activities.map { $0! })
-                }
-                return (version, running, activities.map { $0! })
+                return (version, running, activities.contains(nil) ? nil : activities.map { $0! })
             }
             if let activities {
-                if running.isEmpty { return activities }
-                let pids = locked { Set(sessions.values.map(\.pid)) }
-                let areBlocked = try running.values.allSatisfy { pid in
-                    let others = try blockers(pid).filter { $0 != pid }
-                    return !pids.isDisjoint(with: others)
+                // Most statements end before it is worth asking why they do not.
+                if running.isEmpty || isSlow || blocked.isSuperset(of: running.keys) {
+                    let areBlocked = try areBlocked(running.values, blockers)
+                    if areBlocked, locked({ version == seen }) {
+                        blocked = Set(running.keys)
+                        return activities
+                    }
                 }
-                if areBlocked, locked({ version == seen }) { return activities }
             }
-            locked { if version == seen { _ = condition.wait(until: Date(timeIntervalSinceNow: 0.001)) } }
+            isSlow = locked { version == seen && !condition.wait(until: Date(timeIntervalSinceNow: 0.001)) }
         }
         throw Unsettled(description: locked { "\(sessions), ended \(ended)" })
+    }
+
+    private func areBlocked(
+        _ running: some Collection<Int32>, _ blockers: (Int32) throws -> [Int32]
+    ) rethrows -> Bool {
+        guard !running.isEmpty else { return true }
+        let pids = locked { Set(sessions.values.map(\.pid)) }
+        return try running.allSatisfy { pid in
+            let others = try blockers(pid).filter { $0 != pid }
+            return !pids.isDisjoint(with: others)
+        }
     }
 
     /// **Blocks** until something happens.

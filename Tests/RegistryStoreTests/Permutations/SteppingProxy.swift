@@ -4,8 +4,8 @@ import Locking
 import Synchronization
 
 /// A proxy on a Unix socket in front of PostgreSQL that stops each statement at a gate, also within a pipeline:
-/// <https://www.postgresql.org/docs/15/protocol-message-formats.html>. Statements that only begin a transaction, roll it
-/// back or change a setting pass.
+/// <https://www.postgresql.org/docs/15/protocol-message-formats.html>. Statements that only begin a transaction, roll
+/// it back or change a setting pass.
 ///
 /// A statement stops before its Bind, because Bind takes the snapshot of a query. A unit outside a transaction block
 /// that writes stops once more before its Sync, which commits. Two threads per connection.
