@@ -212,7 +212,7 @@ let package = Package(
                 argumentParser,
                 logging,
             ]),
-        tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres", "Locking"]),
+        tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres", "RegistryTestSupport"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),
         tests(

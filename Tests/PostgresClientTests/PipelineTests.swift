@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 @Suite("Units in a pipeline")

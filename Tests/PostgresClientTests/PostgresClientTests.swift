@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import EventLoop
 import Logging
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 @Suite("A pool on a real server")
