@@ -32,6 +32,10 @@ public struct HTTPResponse: Sendable {
     public let fields: [(name: String, value: String)]
     public let body: [UInt8]
 
+    public init(status: Int, fields: [(name: String, value: String)], body: [UInt8]) {
+        (self.status, self.fields, self.body) = (status, fields, body)
+    }
+
     /// The first field of this name, ignoring case.
     public subscript(field: String) -> String? {
         fields.first { $0.name.caseInsensitiveCompare(field) == .orderedSame }?.value

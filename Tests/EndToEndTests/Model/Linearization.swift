@@ -4,42 +4,56 @@ import RegistryTestSupport
 struct ModelStep: Sendable {
     let call: ModelCall
     let sent: Int64
+    /// When the response came; without one, when nothing of the call could go on any more.
     let received: Int64
-    let response: HTTPResponse
+    /// Nil if none came.
+    let response: HTTPResponse?
+
+    /// Whether the response says what happened. A call without one, and one that was refused because of a failure, may
+    /// have taken effect, and may do so until the end of the round.
+    var isAnswered: Bool { response.map { $0.status < 500 } ?? false }
 
     /// What the oracle takes from the response: the service's time.
     var moment: Oracle.Moment {
         var moment = Oracle.Moment(sent: sent, received: received)
-        guard case .register(let registration) = call else { return moment }
-        moment.seenAt = seenAt(registration)
+        guard case .register(let registration) = call, let response else { return moment }
+        moment.seenAt = seenAt(registration, response)
         moment.generation = response.generation
         return moment
     }
 
     /// The times at which the service may have executed the call, as far as they make a difference. Feedback dates from
     /// its receipt, which may be before or after each concurrent registration. A logout refuses the JWTs of earlier
-    /// seconds, so it matters in which second it was.
-    func moments(among phones: some Sequence<Oracle.Phone>) -> [Oracle.Moment] {
+    /// seconds, so it matters in which second it was. A registration without a response is somewhere in the tables or
+    /// in later responses; if not, only feedback can tell its time.
+    fileprivate func moments(on oracle: Oracle, _ evidence: Evidence) -> [Oracle.Moment] {
         switch call {
         case .feedback:
-            let registrations = phones.map(\.seenAt).filter { $0 > sent && $0 < received }
+            let registrations = oracle.phones.values.map(\.seenAt).filter { $0 > sent && $0 < received }
             return ([sent] + registrations + [received]).map { Oracle.Moment(sent: $0, received: received) }
         case .logOut, .endSession, .logOutUser, .erase:
             let seconds = stride(from: (sent / 1_000_000 + 1) * 1_000_000, through: received, by: 1_000_000)
             return ([sent] + seconds).map { Oracle.Moment(sent: $0, received: received) }
-        case .register, .read, .list, .remove: return [moment]
+        case .register(let registration) where !isAnswered:
+            let times = evidence.times[registration.phone, default: []].filter { (sent...received).contains($0) }
+            return (times + [sent, received]).map { time in
+                var moment = Oracle.Moment(sent: sent, received: received, seenAt: time)
+                moment.generation = evidence.tables.nextGeneration(of: registration.phone, after: oracle)
+                return moment
+            }
+        case .register, .read, .list, .remove, .expire, .restore: return [moment]
         }
     }
 
     /// Derived from `registerAgainBefore`.
-    private func seenAt(_ registration: ModelRegistration) -> Int64? {
+    fileprivate func seenAt(_ registration: ModelRegistration, _ response: HTTPResponse) -> Int64? {
         let days: Int64 = registration.provider == "apnsSandbox" ? 30 : 60
         return response.json["registerAgainBefore"].string.flatMap(Wall.microseconds).map { $0 - days * 86_400_000_000 }
     }
 
     /// Whether the response is the expected one.
-    func agrees(with expected: Oracle.Response) -> Bool {
-        guard response.status == expected.status else { return false }
+    fileprivate func agrees(with expected: Oracle.Response) -> Bool {
+        guard let response, response.status == expected.status else { return false }
         if case .number(let generation)? = expected.members["generation"], let tag = response["ETag"],
             tag != "\"\(generation)\""
         {
@@ -63,16 +77,39 @@ struct ModelStep: Sendable {
     }
 }
 
+extension ModelStep: CustomStringConvertible {
+    var description: String {
+        "\(call)\n  sent \(sent), "
+            + (response.map { "received \(received): \($0.status) \($0.text)" } ?? "no response")
+    }
+}
+
+/// What the tables and the responses say about calls without a response.
+private struct Evidence {
+    let tables: ModelTables
+    /// The times of each phone.
+    var times: [String: Set<Int64>]
+
+    init(_ steps: [ModelStep], _ tables: ModelTables) {
+        (self.tables, times) = (tables, tables.times)
+        for step in steps {
+            guard case .register(let registration) = step.call, let seenAt = step.moment.seenAt else { continue }
+            times[registration.phone, default: []].insert(seenAt)
+        }
+    }
+}
+
 /// The search for a serial order of calls that were made at the same time (Wing and Gong, Testing and verifying
-/// concurrent objects, 1993). In this order, no call precedes one that had ended before it was sent; the oracle returns
-/// every response that was received; and the oracle's final state equals the tables.
+/// concurrent objects, 1993; with the memory of Lowe, Testing for linearizability, 2017). In this order, no call
+/// precedes one that had ended before it was sent; the oracle returns every response that was received; and the
+/// oracle's final state equals the tables. A call without a response stands somewhere after its sending, or nowhere.
 ///
 /// One step may come earlier than the rest of its call: a registration's session counts as seen once the service has
 /// the registration, even if the session is ended before the service decides.
 struct Linearization {
-    /// The calls of each client, in order.
-    let logs: [[ModelStep]]
-    let tables: ModelTables
+    /// At most 64, those with an answer first, by their time.
+    private let steps: [ModelStep]
+    private let evidence: Evidence
 
     private var deadEnds = Set<Position>()
     /// Whether sessions may be seen before the rest of their registration. Only tried if there is no order without it,
@@ -81,23 +118,25 @@ struct Linearization {
     /// The furthest position of the search, for the error.
     private var furthest: Position?
 
-    /// The number of executed calls of each client, and the resulting state.
+    /// The set of executed steps, a bit each, and the resulting state.
     private struct Position: Hashable {
-        var done: [Int]
+        var done: UInt64
         var oracle: Oracle
-
-        var count: Int { done.reduce(0, +) }
     }
 
-    init(_ logs: [[ModelStep]], leadingTo tables: ModelTables) {
-        self.logs = logs
-        self.tables = tables
+    /// More than a round of 12 calls needs, even if none was answered.
+    private static let deadEndsMax = 100_000
+
+    init(_ steps: [ModelStep], leadingTo tables: ModelTables) {
+        self.steps =
+            steps.filter(\.isAnswered).sorted { $0.received < $1.received } + steps.filter { !$0.isAnswered }
+        evidence = Evidence(steps, tables)
     }
 
     /// - Returns: the oracle at the end of the order.
     /// - Throws: `NoSerialOrder`.
-    mutating func end(from oracle: Oracle) throws -> Oracle {
-        let start = Position(done: logs.map { _ in 0 }, oracle: oracle)
+    mutating func end(from oracle: Oracle) throws(NoSerialOrder) -> Oracle {
+        let start = Position(done: 0, oracle: oracle)
         if let end = search(start) { return end }
         seesSessionsEarly = true
         deadEnds = []
@@ -106,49 +145,52 @@ struct Linearization {
     }
 
     private mutating func search(_ position: Position) -> Oracle? {
-        if position.count >= furthest?.count ?? 0 { furthest = position }
-        if position.count == logs.reduce(0, { $0 + $1.count }) {
-            return tables.differences(from: position.oracle).isEmpty ? position.oracle : nil
+        if position.done.nonzeroBitCount >= furthest?.done.nonzeroBitCount ?? 0 { furthest = position }
+        let next = next(position)
+        if !next.contains(where: { steps[$0].isAnswered }),
+            evidence.tables.differences(from: position.oracle).isEmpty
+        {
+            return position.oracle
         }
-        guard !deadEnds.contains(position) else { return nil }
-        for (client, step) in next(position) {
+        guard deadEnds.count < Self.deadEndsMax, !deadEnds.contains(position) else { return nil }
+        for index in next {
+            let step = steps[index]
             if seesSessionsEarly, case .register(let registration) = step.call {
                 var seen = position
                 seen.oracle.seeSession(of: registration.credential)
                 if seen != position, let end = search(seen) { return end }
             }
-            for moment in step.moments(among: position.oracle.phones.values) {
-                var oracle = position.oracle
-                guard step.agrees(with: oracle.execute(step.call, at: moment)) else { continue }
-                var done = position.done
-                done[client] += 1
-                if let end = search(Position(done: done, oracle: oracle)) { return end }
+            for moment in step.moments(on: position.oracle, evidence) {
+                var after = position
+                after.done |= 1 << UInt64(index)
+                let response = after.oracle.execute(step.call, at: moment)
+                guard step.isAnswered ? step.agrees(with: response) : after.oracle != position.oracle else { continue }
+                guard evidence.tables.continueHistory(of: after.oracle) else { continue }
+                if let end = search(after) { return end }
             }
         }
         deadEnds.insert(position)
         return nil
     }
 
-    /// The calls that may come next: those that were sent before the first pending response.
-    private func next(_ position: Position) -> [(client: Int, step: ModelStep)] {
-        let heads = logs.indices.filter { position.done[$0] < logs[$0].count }
-            .map { ($0, logs[$0][position.done[$0]]) }
-        let firstResponse = heads.map(\.1.received).min() ?? .max
-        return heads.filter { $0.1.sent <= firstResponse }.sorted { $0.1.received < $1.1.received }
+    /// The steps that may come next: those that were sent before the first outstanding response.
+    private func next(_ position: Position) -> [Int] {
+        let open = steps.indices.filter { position.done & (1 << UInt64($0)) == 0 }
+        let firstResponse = open.first.map { steps[$0].isAnswered ? steps[$0].received : .max } ?? .max
+        return open.filter { steps[$0].sent <= firstResponse }
     }
 
     private var explanation: String {
         guard let position = furthest else { return "" }
-        var lines = ["No serial order explains the responses and the tables. The longest attempt left:"]
-        for (client, step) in next(position) {
+        let found = deadEnds.count < Self.deadEndsMax ? "No serial order explains" : "The search gave up explaining"
+        var lines = ["\(found) the responses and the tables. All calls, by the time of the response:"]
+        lines += steps.map { "\($0)" } + ["The longest attempt left:"]
+        for step in next(position).map({ steps[$0] }) where step.isAnswered {
             var oracle = position.oracle
             let expected = oracle.execute(step.call, at: step.moment)
-            lines.append("client \(client): \(step.call)")
-            lines.append("  expected: \(expected.status) \(expected.members)")
-            lines.append("  received: \(step.response.status) \(step.response.text)")
+            lines += ["\(step)", "  expected: \(expected.status) \(expected.members)"]
         }
-        if next(position).isEmpty { lines += tables.differences(from: position.oracle) }
-        return lines.joined(separator: "\n")
+        return (lines + evidence.tables.differences(from: position.oracle)).joined(separator: "\n")
     }
 }
 

@@ -1,69 +1,92 @@
 import PostgresClient
 import RegistryTestSupport
-import SeededRandom
 
 /// An app of a running service with its oracle.
 struct ModelApp: Sendable {
+    /// The objects of the calls. There are few of each, since calls without interference find no faults.
+    static let phones = (0..<4).map { "phone-\($0)" }
+    static let tokens = (0..<4).map { "\($0)bcdef0123456789" }
+    static let users = ["alice", "bob", "carol"]
+
     let app: RegistryApp
-    private let world: ModelClient.World
-    private let names: ModelTables.Names
-    private var clients: [ModelClient]
-    private var random: SeededGenerator
     private var oracle: Oracle
+    /// The generations of each phone in the responses to each client, the newest last.
+    private var known: [[String: [Int64]]] = []
 
-    /// The pauses between two rounds, below and above the touch interval. No sum of them equals the lifetime of
-    /// tombstones.
-    private static let pauseHours: [Int64] = [3, 26, 60]
-
-    /// - Parameter clients: the number of concurrent clients.
-    init(in registry: Registry, _ world: ModelClient.World, clients count: Int, seed: UInt64) async throws {
+    init(in registry: Registry) async throws {
         var policy = UserJWT.policy
         policy["sessionTombstones"] = "PT70H30M"
         app = try await RegistryApp.make(in: registry, policy: policy)
-        self.world = world
-        names = ModelTables.Names(world.tokens + world.users)
-        random = SeededGenerator(seed: seed)
-        clients = (0..<count).map { ModelClient(world, seed: seed &* 1_000 &+ UInt64($0)) }
         oracle = Oracle(
             actors: Oracle.Actors(
                 service: "service:\(app.keyID(.service))", client: "client:\(app.keyID(.client))", jwt: "client:tests",
                 sender: "sender:\(app.keyID(.sender))"))
     }
 
-    /// Lets all clients concurrently make some calls each, and then searches for a serial order that explains the
-    /// responses and the tables.
+    /// Lets all clients make the calls of a round concurrently.
     ///
-    /// - Returns: the statuses of the responses.
-    /// - Throws: `NoSerialOrder`.
-    mutating func round(calls: Int) async throws -> [Int] {
-        if random.chance(40) { try await wait(hours: random.pick(Self.pauseHours)) }
-        let done = try await race(clients.count) { [self, clients] number in
-            try await run(clients[number], calls: calls, number)
-        }.sorted { $0.number < $1.number }
-        clients = done.map(\.client)
-        var search = Linearization(done.map(\.log), leadingTo: try await ModelTables(of: app, names))
-        oracle = try search.end(from: oracle)
-        return done.flatMap(\.log).map(\.response.status)
+    /// - Returns: the calls that may have reached the service.
+    mutating func call(_ round: ModelPlan.Round) async throws -> [ModelStep] {
+        while known.count < round.clients.count { known.append([:]) }
+        var steps: [ModelStep] = []
+        for volley in round.volleys {
+            let done = try await race(volley.count) { [self] number in try await run(volley[number], number) }
+            for part in done { known[part.number] = part.known }
+            steps += done.flatMap(\.steps)
+        }
+        return steps
     }
 
     private func run(
-        _ client: ModelClient, calls: Int, _ number: Int
-    ) async throws -> (number: Int, client: ModelClient, log: [ModelStep]) {
-        var client = client
-        var log: [ModelStep] = []
-        for _ in 0..<calls {
-            let call = client.nextCall()
-            let request = app.request(call)
-            let sent = Wall.microseconds
-            let response = try await app.registry.client.response(to: request)
-            log.append(ModelStep(call: call, sent: sent, received: Wall.microseconds, response: response))
-            client.learn(log[log.count - 1])
+        _ calls: [ModelPlan.Call], _ number: Int
+    ) async throws -> (number: Int, known: [String: [Int64]], steps: [ModelStep]) {
+        var (known, steps) = (known[number], [ModelStep]())
+        for planned in calls {
+            if planned.pauseMilliseconds > 0 { try await Task.sleep(for: .milliseconds(planned.pauseMilliseconds)) }
+            let call = planned.call.resolved(at: Wall.microseconds, known: known)
+            guard let step = await send(call, isAbandoned: planned.isAbandoned) else { continue }
+            steps.append(step)
+            if let generation = step.response?.generation, let phone = call.phone {
+                known[phone, default: []].append(generation)
+            }
         }
-        return (number, client, log)
+        return (number, known, steps)
+    }
+
+    /// - Returns: nil if the service cannot have received it.
+    private func send(_ call: ModelCall, isAbandoned: Bool) async -> ModelStep? {
+        let (request, sent) = (app.request(call), Wall.microseconds)
+        var response: HTTPResponse?
+        do {
+            if isAbandoned {
+                try await HTTPConnection(port: app.registry.client.port).send(request.bytes)
+            } else {
+                response = try await app.registry.client.response(to: request)
+            }
+        } catch {
+            if error == .cannotConnect { return nil }
+        }
+        return ModelStep(
+            call: call, sent: sent, received: response == nil ? .max : Wall.microseconds, response: response)
+    }
+
+    /// Searches for a serial order that explains the responses and the tables, when nothing goes on any more.
+    ///
+    /// - Throws: `NoSerialOrder`.
+    mutating func check(_ steps: [ModelStep]) async throws {
+        let tables = try await ModelTables(of: app, ModelTables.Names(Self.tokens + Self.users))
+        let now = Wall.microseconds
+        let bounded = steps.map { step in
+            step.isAnswered
+                ? step : ModelStep(call: step.call, sent: step.sent, received: now, response: step.response)
+        }
+        var search = Linearization(bounded, leadingTo: tables)
+        oracle = try search.end(from: oracle)
     }
 
     /// Simulates a pause: makes all rows older.
-    private mutating func wait(hours: Int64) async throws {
+    mutating func wait(hours: Int64) async throws {
+        guard hours > 0 else { return }
         let time = "\(hours) hours"
         let statements: [PostgresSQL] = [
             """
@@ -111,6 +134,7 @@ extension RegistryApp {
         case .erase(let user): request("DELETE", "/users/\(user)", by: .service)
         case .feedback(let items):
             request("POST", "/feedback", .array(items.map(\.json)), by: .role(.sender))
+        case .expire, .restore: preconditionFailure("a command does this")
         }
     }
 

@@ -10,6 +10,42 @@ struct ModelTables: Sendable {
     private let sessions: [String: Oracle.Session]
     private let refusedUsers: Set<String>
     private let logouts: Set<Oracle.InstallationLogout>
+    /// The times of each phone's events.
+    private let eventTimes: [String: [Int64]]
+
+    /// The rows that the oracle expects.
+    init(of oracle: Oracle) {
+        (phones, history, sessions) = (oracle.phones, oracle.history, oracle.sessions.mapValues(\.withoutTime))
+        (refusedUsers, logouts, eventTimes) = (Set(oracle.refusedBefore.keys), Set(oracle.logouts.keys), [:])
+    }
+
+    /// All times at which a phone was registered, as far as they are stored.
+    var times: [String: Set<Int64>] {
+        var times = eventTimes.mapValues { Set($0) }
+        for (id, phone) in phones {
+            times[id, default: []].formUnion([phone.createdAt, phone.registeredAt, phone.seenAt])
+        }
+        return times
+    }
+
+    /// The generation that the next event of a phone leads to.
+    func nextGeneration(of phone: String, after oracle: Oracle) -> Int64? {
+        let events = history[phone] ?? []
+        let count = oracle.history[phone]?.count ?? 0
+        return count < events.count ? events[count].after : nil
+    }
+
+    /// Whether the oracle's events are the first of the stored ones, but for users that are erased later. This cuts a
+    /// search short.
+    func continueHistory(of oracle: Oracle) -> Bool {
+        oracle.history.allSatisfy { id, events in
+            guard let last = events.last else { return true }
+            guard let stored = history[id], events.count <= stored.count else { return false }
+            let event = stored[events.count - 1]
+            return event.kind == last.kind && event.before == last.before && event.after == last.after
+                && event.state == last.state
+        }
+    }
 
     /// A readable list of the differences from the oracle.
     func differences(from oracle: Oracle) -> [String] {
@@ -60,7 +96,7 @@ extension ModelTables {
         let number = try await app.database.column("SELECT id FROM app WHERE identifier = \(app.id)", as: Int32.self)[0]
         // Sequential reads suffice: no call is in progress.
         phones = try await Self.phones(app.database, number)
-        history = try await Self.history(app.database, number, names)
+        (history, eventTimes) = try await Self.history(app.database, number, names)
         sessions = try await Self.sessions(app.database, number, names)
         let refused = try await app.database.column(
             "SELECT encode(user_sha256, 'hex') FROM user_guard WHERE app_id = \(number) AND refused_before IS NOT NULL",
@@ -90,22 +126,29 @@ extension ModelTables {
                 setting_name(settings, 0, '{notDetermined,denied,authorized,provisional,ephemeral,unknown}'),
                 keychain_id, vendor_id,
                 1 + (SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
-            FROM installation i WHERE app_id = \(app)
+            FROM installation i WHERE app_id = \(app) AND install_id LIKE 'phone-%'
             """)
         return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0), try Oracle.Phone($0)) })
     }
 
     private static func history(
         _ database: Database, _ app: Int32, _ names: Names
-    ) async throws -> [String: [Oracle.Event]] {
+    ) async throws -> (events: [String: [Oracle.Event]], times: [String: [Int64]]) {
         let rows = try await database.rows(
             """
             SELECT install_id, event::text, reason, actor, provider::text, encode(token_sha256, 'hex'), user_id,
-                previous_user_id, state::text, generation_before, generation_after
-            FROM token_event WHERE app_id = \(app) ORDER BY id
+                previous_user_id, state::text, generation_before, generation_after,
+                (extract(epoch FROM at) * 1000000)::bigint
+            FROM token_event WHERE app_id = \(app) AND install_id LIKE 'phone-%' ORDER BY id
             """)
-        let events = try rows.map { (phone: try $0.decode(0, as: String.self), event: try Oracle.Event($0, names)) }
-        return Dictionary(grouping: events, by: \.phone).mapValues { $0.map(\.event) }
+        let events = try rows.map { row in
+            (
+                phone: try row.decode(0, as: String.self), event: try Oracle.Event(row, names),
+                at: try row.decode(11, as: Int64.self)
+            )
+        }
+        let byPhone = Dictionary(grouping: events, by: \.phone)
+        return (byPhone.mapValues { $0.map(\.event) }, byPhone.mapValues { $0.map(\.at) })
     }
 
     private static func sessions(

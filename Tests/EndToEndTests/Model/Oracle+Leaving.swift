@@ -137,13 +137,47 @@ extension Oracle {
         return Response(204)
     }
 
+    /// The night job ends the bindings of expired sessions (R7).
+    mutating func expire(_ id: String, at moment: Moment) -> Response {
+        guard let phone = phones[id], let expiresAt = phone.expiresAt, expiresAt <= moment.received else {
+            return Response(200)
+        }
+        unbind(id, "sessionEnded", "sessionExpired", by: Self.nightJob)
+        expired[id] = Expired(phone: phone, generation: phone.generation + 1)
+        return Response(200)
+    }
+
+    /// `cleanup undo` restores a binding if nothing has changed since, and neither the session nor the user was logged
+    /// out (R7).
+    mutating func restore(_ id: String) -> Response {
+        guard let present = phones[id], let expired = expired[id], present.generation == expired.generation,
+            let user = history[id]?.last(where: { $0.after == expired.generation })?.previousUser,
+            let session = expired.phone.session, let seen = sessions[session], seen.endedAt == nil,
+            refusedBefore[user].map({ $0 < present.registeredAt }) ?? true,
+            logouts[InstallationLogout(phone: id, user: user, session: nil)] == nil,
+            logouts[InstallationLogout(phone: id, user: user, session: session)] == nil
+        else { return Response(200) }
+        var after = present
+        after.state = expired.phone.state
+        (after.user, after.session) = (user, session)
+        (after.expiresAt, after.issuedAt) = (expired.phone.expiresAt, expired.phone.issuedAt)
+        after.generation += 1
+        phones[id] = after
+        self.expired[id] = nil
+        record("reactivated", "cleanupUndone", by: Self.nightJob, id, from: present, to: after, previousUser: user)
+        return Response(200)
+    }
+
+    private static let nightJob = "job:cleanup"
+
     /// Deletes the user's installations, and those that no other user registered after the user left them.
     mutating func erase(_ user: String, at moment: Moment) -> Response {
         endSessions(of: user, except: nil, at: moment)
         let leaving = phones.filter { id, phone in
-            phone.user == user || phone.user == nil && phone.state != "active" && lastRegistrant(of: id) == user
+            phone.user == user || phone.user == nil && phone.state != "active" && registrants[id] == user
         }
         let events = forget(user)
+        registrants = registrants.filter { $0.value != user }
         for (id, phone) in leaving {
             phones[id] = nil
             snapshotUsers[id] = nil
@@ -169,10 +203,6 @@ extension Oracle {
             phones[id]?.snapshots = kept.count
         }
         return Int64(forgotten)
-    }
-
-    private func lastRegistrant(of id: String) -> String? {
-        history[id]?.last { ["registered", "rotated", "takenOver", "reactivated"].contains($0.kind) }?.user
     }
 
     /// Removes the user from history.

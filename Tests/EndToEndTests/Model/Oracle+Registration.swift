@@ -101,6 +101,7 @@ extension Oracle {
             createdAt: now, registeredAt: now, seenAt: now, snapshot: registration.snapshot)
         phones[registration.phone] = after
         snapshotUsers[registration.phone] = [credential.user]
+        registrants[registration.phone] = credential.user
         record(
             former == nil ? "registered" : "takenOver", former == nil ? "firstRegistration" : "tokenMoved",
             by: actors.name(credential), registration.phone, from: nil, to: after, previousUser: former?.user)
@@ -130,6 +131,7 @@ extension Oracle {
             after.snapshots += 1
             snapshotUsers[registration.phone, default: []].append(after.user)
         }
+        registrants[registration.phone] = after.user
         if !hasBinding(registration, present) { step(&after, from: present, former, by: registration) }
         phones[registration.phone] = after
         return response(200, "updated", registration.phone)

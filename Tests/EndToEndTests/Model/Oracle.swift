@@ -76,12 +76,21 @@ struct Oracle: Hashable, Sendable {
     var phones: [String: Phone] = [:]
     /// The user of each kept snapshot of an installation, the newest last.
     var snapshotUsers: [String: [String?]] = [:]
+    /// Who registered each phone last, calls that change nothing aside; nil without a user, or after an erasure.
+    var registrants: [String: String] = [:]
     /// The events; they remain when the installation is deleted.
     var history: [String: [Event]] = [:]
     var sessions: [String: Session] = [:]
     /// When all sessions of a user were ended.
     var refusedBefore: [String: Int64] = [:]
     var logouts: [InstallationLogout: Int64] = [:]
+    /// What `cleanup undo` would restore: the phone before and its generation after the night job.
+    var expired: [String: Expired] = [:]
+
+    struct Expired: Hashable, Sendable {
+        let phone: Phone
+        let generation: Int64
+    }
 
     init(actors: Actors) {
         self.actors = actors
@@ -135,6 +144,8 @@ struct Oracle: Hashable, Sendable {
         case .logOutUser(let user, let kept): logOutUser(user, except: kept, at: moment)
         case .erase(let user): erase(user, at: moment)
         case .feedback(let items): judge(items, at: moment)
+        case .expire(let phone): expire(phone, at: moment)
+        case .restore(let phone): restore(phone)
         }
     }
 
