@@ -64,6 +64,9 @@ test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreS
 tsan: packages ## Run the engine's tests under Thread Sanitizer, in a separate build of the engine alone
 	PUSH_REGISTRY_ENGINE=1 .ci/tests --sanitize=thread --scratch-path .build-tsan
 
+soak: packages ## Run random calls beside faults until it is stopped (MINUTES=…: so long)
+	PUSH_REGISTRY_TEST_SOAK=$(or $(MINUTES),0) .ci/tests --filter EndToEndTests.ModelTests
+
 fuzz: build ## Run Schemathesis (from PyPI) against openapi.json for some minutes (EXAMPLES=100: longer)
 	.ci/fuzz $(RELEASE)
 
