@@ -25,7 +25,7 @@ CHECK = ^(ByteText|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Locking|Migra
 PACKAGE = PushRegistryClientTests\.(Dependency|Sample)Tests
 # Tests that need both cores: thousands of calls one after another, and hundreds at once. Those of the calendar move
 # PostgreSQL's clock by libfaketime.
-ALONE = CalendarTests|ManyRacesTests|MassExpiryTests
+ALONE = CalendarTests|ManyRacesTests|MassExpiryTests|PermutationTests|EndToEndTests\.ModelTests
 
 check: packages ## Run the tests that need neither PostgreSQL nor a browser: what to run while working
 	.ci/tests --filter '$(CHECK)' --skip '$(PACKAGE)'
@@ -82,6 +82,7 @@ bench: packages ## Measure everything, for more than an hour (FLEET=…: less; Q
 
 lint: ## Fail on a format fault, a long line, a cited rule without an entry, a dependency named twice, or SwiftNIO
 	@.ci/text
+	@.ci/mutants --check
 	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests
 	@twice=$$(grep -o 'https://[^"]*' Package.swift | sort | uniq -d); \
 	test -z "$$twice" || { echo "named twice in Package.swift: $$twice"; exit 1; }

@@ -17,7 +17,7 @@ import Testing
 @Suite("The service follows the rules under fire (R1 to R10)", .serialized)
 struct ModelTests {
     private static let fixedSeeds: Range<UInt64> = 0..<9
-    private static let apps = 8
+    private static let apps = 4
     private static let shrinkLimit = Duration.seconds(300)
 
     private let tally = ModelRun.Tally()
