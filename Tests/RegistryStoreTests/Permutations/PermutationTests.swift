@@ -15,12 +15,13 @@ struct PermutationTests {
     private static let wanted = ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_PERMUTATIONS"]
     private static let isAll = wanted != nil
     /// Two calls alone are in many triples: then none is tried.
-    private static let triples = switch (wanted, wanted?.split(separator: ",").count) {
-    case (nil, _): Permuted.triples(everyNth: 100)
-    case ("all", _): Permuted.triples(everyNth: 7)
-    case (_, 3): Permuted.triples(everyNth: 1).filter { $0.isWanted(wanted) }
-    default: [Permuted]()
-    }
+    private static let triples =
+        switch (wanted, wanted?.split(separator: ",").count) {
+        case (nil, _): Permuted.triples(everyNth: 100)
+        case ("all", _): Permuted.triples(everyNth: 7)
+        case (_, 3): Permuted.triples(everyNth: 1).filter { $0.isWanted(wanted) }
+        default: [Permuted]()
+        }
     private static let shards = 3
 
     /// A change, a logout or a deletion within another call, which a third one has overtaken.
