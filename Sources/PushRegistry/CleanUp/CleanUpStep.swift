@@ -19,8 +19,29 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
         }
     }
 
-    /// The reason that the event records.
-    public var reason: TokenEvent.Reason {
+    /// The installation after the step (nil: it is deleted), and the event.
+    ///
+    /// - Parameter present: an installation for which the step is due.
+    public func outcome(
+        for present: Installation, by actor: String, at now: Timestamp
+    ) -> (after: Installation?, event: TokenEvent) {
+        var after = present
+        switch self {
+        case .superseded: after = present.retired(as: .superseded, at: now)
+        case .unregistered: after = present.retired(as: .unregistered, at: now)
+        case .stale: after = present.retired(as: .stale, at: now)
+        case .sessionEnded: after = present.unbound(at: now)
+        case .purged:
+            after.owner = nil
+            after.generation += 1
+        }
+        let event = TokenEvent(
+            kind, reason, by: actor, at: present.notBefore(now), from: present, to: after,
+            previousUserID: present.owner?.userID)
+        return (self == .purged ? nil : after, event)
+    }
+
+    private var reason: TokenEvent.Reason {
         switch self {
         case .superseded: .reinstalled
         case .unregistered: .suspectSilent
@@ -30,7 +51,7 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
         }
     }
 
-    public var event: EventKind {
+    private var kind: EventKind {
         switch self {
         case .superseded: .superseded
         case .unregistered: .unregistered

@@ -64,6 +64,21 @@ public struct Installation: Hashable, Sendable {
         epoch = generation
     }
 
+    /// The same installation in another state, which a verdict or the night job gives it. It keeps its owner. A
+    /// superseded one loses its token: probably the app was reinstalled (R5). Its notifications stay, since it may be a
+    /// second device.
+    func retired(as state: InstallationState, at now: Timestamp) -> Installation {
+        var after = self
+        if state == .superseded {
+            after.tokenSHA256 = nil
+            after.keys = nil
+        }
+        after.state = state
+        after.generation += 1
+        after.stateChangedAt = notBefore(now)
+        return after
+    }
+
     /// The choices that an imported installation passes to the first registration of its app, under its own id or the
     /// app's: all choices, or none if another user registers.
     func handedChoices(to owner: Owner?) -> TopicChoices {

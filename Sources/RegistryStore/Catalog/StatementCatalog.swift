@@ -8,6 +8,7 @@ public enum StatementCatalog {
             [RegistrationStatements.named, CreationStatements.named, OwnerChangeStatements.named]),
         StatementTopic("guards", "Users and sessions that were logged out", [GuardStatements.named]),
         StatementTopic("tokens", "The holders of tokens", [HolderStatements.named]),
+        StatementTopic("changes", "Changed installations, whoever changes them", [ChangeStatements.named]),
         StatementTopic("owners", "The bindings of installations to users", [OwnerStatements.named]),
         StatementTopic("snapshots", "Replaced snapshots", [SnapshotStatements.named]),
         StatementTopic("installations", "Single installations", [InstallationStatements.named]),

@@ -5,9 +5,7 @@ import PushRegistry
 /// and writes them in batches (`batch`).
 enum CleanUpStatements {
     static let named = [
-        NamedStatement("busySessions", busySessions), NamedStatement("stale", stale),
-        NamedStatement("unregistered", unregistered), NamedStatement("superseded", superseded),
-        NamedStatement("sessionEnded", sessionEnded), NamedStatement("purged", purged),
+        NamedStatement("busySessions", busySessions), NamedStatement("batch", batch),
         NamedStatement("preserve", preserve),
         NamedStatement("now", serving: "Clean-up: reads the registry's time.", now),
         NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
@@ -129,97 +127,27 @@ enum CleanUpStatements {
 
     // MARK: Batch
 
-    /// Writes the step of the installations `$3` of one app that still have the revisions `$4` and are at the places
-    /// `$5`. An installation that has registered since keeps its state. Returns the changed installations, as
-    /// `StateChange` reads them, then the former state and what `cleanup undo` needs. The same transaction records them
-    /// (`CleanUpRecords`).
-    ///
-    /// `$1` is the app, `$2` the time. The ids are sorted, and the rows are locked in this order.
-    static func batch(_ step: CleanUpStep) -> PreparedSQL {
-        switch step {
-        case .stale: stale
-        case .unregistered: unregistered
-        case .superseded: superseded
-        case .sessionEnded: sessionEnded
-        case .purged: purged
-        }
-    }
+    /// Reads the installations `$2` of the app `$1` that still have the revisions `$3`, at their places `$4`. An
+    /// installation that has registered since keeps its state.
+    static let batch = PreparedSQL(
+        serving: "Clean-up (R5, R7, R9, R11): reads the installations of a batch.",
+        "SELECT \(sql: InstallationColumns.list) FROM \(sql: unchanged(from: 2))")
 
-    private static let stale = PreparedSQL(
-        serving: "Clean-up (R11): writes `stale`.",
-        """
-        UPDATE installation i SET state = 'stale', \(sql: stepped)
-        FROM \(sql: keys) WHERE \(sql: isUnchanged)
-        RETURNING \(sql: kept), i.session_expires_at, i.token_sha256
-        """)
-
-    private static let unregistered = PreparedSQL(
-        serving: "Clean-up (R9): writes `unregistered`.",
-        """
-        UPDATE installation i SET state = 'unregistered', \(sql: stepped)
-        FROM \(sql: keys) WHERE \(sql: isUnchanged)
-        RETURNING \(sql: kept), i.session_expires_at, i.token_sha256
-        """)
-
-    /// The transaction has locked the tokens.
-    private static let superseded = PreparedSQL(
-        serving: "Clean-up (R5): writes `superseded`.",
-        """
-        UPDATE installation i
-        SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded', \(sql: stepped)
-        FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
-        RETURNING \(sql: kept), o.session_expires_at, o.token_sha256, o.state, o.token, o.p256dh, o.auth
-        """)
-
-    private static let sessionEnded = PreparedSQL(
-        serving: "Clean-up (R7): ends bindings of expired sessions.",
-        """
-        UPDATE installation i
-        SET user_id = NULL, session_id = NULL, session_expires_at = NULL, credential_issued_at = NULL,
-            topic_choices = NULL, topics = NULL,
-            state = CASE WHEN o.state = 'active' THEN 'loggedOut' ELSE o.state END,
-            state_changed_at = CASE WHEN o.state = 'active' THEN \(sql: time) ELSE i.state_changed_at END,
-            generation = i.generation + 1, epoch = i.generation + 1, revision = i.revision + 1
-        FROM \(sql: keys) JOIN installation o ON \(sql: isOld) WHERE \(sql: isUnchanged)
-        RETURNING i.install_id, i.provider, i.user_id, o.user_id, i.state, i.generation, \(sql: time), i.cell, o.topics,
-            o.session_expires_at, i.token_sha256, o.state, o.session_id, o.credential_issued_at, o.topic_choices
-        """)
-
-    /// The transaction has locked the tokens.
-    private static let purged = PreparedSQL(
-        serving: "Clean-up (R11): deletes installations; their history stays.",
-        """
-        DELETE FROM installation i USING \(sql: keys) WHERE \(sql: isUnchanged)
-        RETURNING i.install_id, i.provider, NULL, i.user_id, i.state, i.generation + 1, \(sql: time), i.cell, i.topics,
-            i.session_expires_at, i.token_sha256
-        """)
-
-    // MARK: Parts of a batch
-
-    private static let keys: PostgresSQL =
-        "unnest($3::text[], $4::bigint[], $5::text[]::tid[]) AS k (install_id, revision, place)"
-    private static let isUnchanged: PostgresSQL =
-        "i.ctid = k.place AND i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision"
-    /// The row before the statement.
-    private static let isOld: PostgresSQL =
-        "o.ctid = k.place AND o.app_id = $1 AND o.install_id = k.install_id AND o.revision = k.revision"
-    /// An installation's times never go back.
-    private static let time: PostgresSQL = "greatest(i.state_changed_at, i.last_seen_at, $2)"
-    private static let stepped: PostgresSQL = """
-        generation = i.generation + 1, revision = i.revision + 1, state_changed_at = \(sql: time)
-        """
-    /// For a step that keeps the owner.
-    private static let kept: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell, i.topics
-        """
-
-    /// Stores the values that the installations `$4` lost, in the run `$2` by the step `$3`.
+    /// Stores what the installations `$4` are about to lose, in the run `$2` by the step `$3`. `$5` are their
+    /// revisions, `$6` their places.
     static let preserve = PreparedSQL(
         serving: "Clean-up (R5, R7): keeps tokens and sessions for an undo.",
         """
-        INSERT INTO cleanup_change (app_id, run_id, step, install_id, \(sql: PreservedChange.columns.names))
-        SELECT $1, $2, $3, k.install_id, \(sql: PreservedChange.columns.values)
-        FROM \(sql: PreservedChange.rows.list.unnest(from: 4))
+        INSERT INTO cleanup_change (app_id, run_id, step, install_id, generation, previous_state, token, token_sha256,
+            p256dh, auth, session_id, session_expires_at, credential_issued_at, topic_choices)
+        SELECT i.app_id, $2, $3, i.install_id, i.generation + 1, i.state,
+            CASE WHEN $3 = 'superseded' THEN i.token END, CASE WHEN $3 = 'superseded' THEN i.token_sha256 END,
+            CASE WHEN $3 = 'superseded' THEN i.p256dh END, CASE WHEN $3 = 'superseded' THEN i.auth END,
+            CASE WHEN $3 = 'sessionEnded' THEN i.session_id END,
+            CASE WHEN $3 = 'sessionEnded' THEN i.session_expires_at END,
+            CASE WHEN $3 = 'sessionEnded' THEN i.credential_issued_at END,
+            CASE WHEN $3 = 'sessionEnded' THEN i.topic_choices END
+        FROM \(sql: unchanged(from: 4))
         ON CONFLICT (app_id, install_id) DO UPDATE
             SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
                 previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
@@ -227,6 +155,17 @@ enum CleanUpStatements {
                 session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at,
                 topic_choices = excluded.topic_choices
         """)
+
+    /// A FROM item: the rows of `installation` that have not changed since they were read.
+    private static func unchanged(from first: Int) -> PostgresSQL {
+        let arrays = PostgresSQL(
+            trusted: "unnest($\(first)::text[], $\(first + 1)::bigint[], $\(first + 2)::text[]::tid[])")
+        return """
+            \(sql: arrays) AS k (install_id, revision, place)
+            JOIN installation i ON i.ctid = k.place AND i.app_id = $1 AND i.install_id = k.install_id
+                AND i.revision = k.revision
+            """
+    }
 
     /// The actor of the events.
     static let actor = "job:cleanup"
@@ -236,9 +175,8 @@ extension CleanUpStep {
     /// Whether the installation gives up its token.
     var releasesToken: Bool { self == .superseded || self == .purged }
 
-    /// Whether the step deletes waiting notifications. A probably replaced installation may be a second device, and
-    /// loses none (R5).
-    var endsEpoch: Bool { self == .sessionEnded || self == .purged }
+    /// Whether `cleanup undo` needs values that the installation loses.
+    var isPreserved: Bool { self == .superseded || self == .sessionEnded }
 }
 
 /// The session of a service's background work, which folds. It polls several times a second, also in an idle service.

@@ -99,20 +99,43 @@ struct CleanUpWork {
             if batch.step.releasesToken {
                 _ = try session.execute(HolderStatements.lock(of: installIDs, in: batch.app))
             }
-            let rows = try session.execute(
-                PostgresStatement(
-                    CleanUpStatements.batch(batch.step), batch.app.rawValue, now, batch.rows.map(\.installID),
-                    batch.rows.map(\.revision), batch.rows.map(\.place)))
-            guard !rows.isEmpty else { return }
-            let records = try CleanUpRecords(rows, of: batch, in: run)
-            let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
-            let topics = records.endsChoices ? try catalogue(of: batch.app) : TopicCatalogue()
-            for statement in records.statements(at: position, Timestamp(now), ledger, topics) {
-                _ = try session.execute(statement)
+            let (app, ids) = (batch.app, batch.rows.map(\.installID))
+            let (revisions, places) = (batch.rows.map(\.revision), batch.rows.map(\.place))
+            let found = try session.execute(
+                PostgresStatement(CleanUpStatements.batch, app.rawValue, ids, revisions, places)
+            ).map { try InstallationColumns.decode($0) }
+            guard !found.isEmpty else { return }
+            if batch.step.isPreserved {
+                _ = try session.execute(
+                    PostgresStatement(
+                        CleanUpStatements.preserve, app.rawValue, run, batch.step.rawValue, ids, revisions, places))
             }
-            guard batch.step.endsEpoch else { return }
-            for ending in EndedEpochs.statements(of: installIDs, in: batch.app) { _ = try session.execute(ending) }
+            let changes = try changes(batch.step, of: found, in: app, at: Timestamp(now))
+            try changes.check(changes.rows.map { try session.execute($0) })
+            let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
+            let rest = changes.others + changes.records(at: position).statements()
+            for statement in rest { _ = try session.execute(statement) }
+            _ = try session.execute(ledger.counting(found.count, batch.step, of: app, in: run))
         }
+    }
+
+    private func changes(
+        _ step: CleanUpStep, of found: [StoredInstallation], in app: AppNumber, at now: Timestamp
+    ) throws -> ChangeSet {
+        let endsChoices = step == .sessionEnded && found.contains { !$0.installation.topicChoices.isEmpty }
+        let topics = endsChoices ? try catalogue(of: app) : TopicCatalogue()
+        var changes = ChangeSet(in: app, at: now)
+        for before in found {
+            let (after, event) = step.outcome(for: before.installation, by: CleanUpStatements.actor, at: now)
+            guard let after else {
+                changes.delete(before)
+                changes.record([event])
+                continue
+            }
+            changes.change(before, to: after)
+            changes.record(event, ending: before.installation, after, in: topics)
+        }
+        return changes
     }
 
     private func catalogue(of app: AppNumber) throws -> TopicCatalogue {

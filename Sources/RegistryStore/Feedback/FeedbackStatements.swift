@@ -5,7 +5,7 @@ import PushRegistry
 enum FeedbackStatements {
     static let named = [
         NamedStatement("now", now), NamedStatement("readHolders", readHolders), NamedStatement("read", read),
-        NamedStatement("lock", lock), NamedStatement("judge", judge), NamedStatement("retire", retire),
+        NamedStatement("lock", lock),
     ]
 
     // MARK: Reading
@@ -20,7 +20,7 @@ enum FeedbackStatements {
     private static let readHolders = PreparedSQL(
         serving: "POST …/feedback (R9): reads the holders of tokens, at one moment.",
         """
-        SELECT \(sql: columns)
+        SELECT \(sql: InstallationColumns.list)
         FROM (
             SELECT h.install_id
             FROM (
@@ -35,7 +35,7 @@ enum FeedbackStatements {
     private static let read = PreparedSQL(
         serving: "POST …/feedback (R9): reads the holders of tokens, and installations by id.",
         """
-        SELECT \(sql: columns)
+        SELECT \(sql: InstallationColumns.list)
         FROM (\(sql: wanted) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
         """)
 
@@ -46,7 +46,8 @@ enum FeedbackStatements {
         """
         SELECT i.*
         FROM (\(sql: wanted) ORDER BY install_id) AS w
-        CROSS JOIN LATERAL (SELECT \(sql: columns) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
+        CROSS JOIN LATERAL (
+            SELECT \(sql: InstallationColumns.list) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
         """)
 
     private static let wanted: PostgresSQL = """
@@ -61,51 +62,6 @@ enum FeedbackStatements {
         """
 
     private static let isWanted: PostgresSQL = "i.app_id = $1 AND i.install_id = w.install_id"
-
-    /// As `FoundInstallation` reads them.
-    private static let columns: PostgresSQL = """
-        i.install_id, i.provider, i.token_sha256, i.state, i.generation, i.registration_generation,
-            i.probably_replaced_by IS NOT NULL, i.last_seen_at, i.revision
-        """
-
-    // MARK: Writing
-
-    /// One step for the installations `$4` that still have the revisions `$5`. The registration's generation stays.
-    /// Returns the changed installations, as `StateChange` reads them. The same transaction records them.
-    ///
-    /// `$2` is the time, `$3` the new state.
-    private static let judge = PreparedSQL(
-        serving: "POST …/feedback (R9): changes the state of installations.",
-        """
-        UPDATE installation i SET \(sql: step)
-        FROM unnest($4::text[], $5::bigint[]) AS k (install_id, revision)
-        WHERE \(sql: isUnchanged)
-        RETURNING \(sql: judged), i.token_sha256
-        """)
-
-    /// As `judge`, with the tokens' digests `$6` (fine print 11). The transaction has locked the tokens.
-    private static let retire = PreparedSQL(
-        serving: "POST …/feedback (R5, R9): retires replaced installations, which lose their tokens.",
-        """
-        UPDATE installation i SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, \(sql: step)
-        FROM unnest($4::text[], $5::bigint[], $6::bytea[]) AS k (install_id, revision, token_sha256)
-        WHERE \(sql: isUnchanged)
-        RETURNING \(sql: judged), k.token_sha256
-        """)
-
-    private static let step: PostgresSQL = """
-        state = $3::text::installation_state, generation = i.generation + 1, revision = i.revision + 1,
-            state_changed_at = greatest(i.state_changed_at, $2)
-        """
-
-    private static let isUnchanged: PostgresSQL = """
-        i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
-        """
-
-    private static let judged: PostgresSQL = """
-        i.install_id, i.provider, i.user_id, i.user_id, i.state, i.generation, i.state_changed_at, i.cell, i.topics,
-            i.session_expires_at
-        """
 
     // MARK: Statements
 
@@ -133,31 +89,5 @@ enum FeedbackStatements {
             feedback.app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256),
             Array(Set(items.compactMap { $0.installID?.rawValue }))
         )
-    }
-
-    static func write(_ step: FeedbackWrite.SharedStep, of feedback: Feedback, at now: Timestamp) -> PostgresStatement {
-        PostgresStatement(step.step.to == .superseded ? retire : judge) { binds in
-            binds.bind(feedback.app.rawValue)
-            binds.bind(now.postgres)
-            binds.bind(step.step.to.rawValue)
-            binds.bind(step.installIDs.map(\.rawValue))
-            binds.bind(step.revisions)
-            if step.step.to == .superseded { binds.bind(step.digests) }
-        }
-    }
-}
-
-/// An installation as feedback reads it.
-struct FoundInstallation: Sendable {
-    let judged: JudgedInstallation
-    let revision: Int64
-
-    init(_ row: PostgresRow) throws {
-        var reader = ColumnReader(row)
-        judged = JudgedInstallation(
-            installID: try InstallID(reader.next()), provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
-            state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
-            isProbablyReplaced: try reader.next(), lastSeenAt: try reader.nextTimestamp())
-        revision = try reader.next()
     }
 }

@@ -53,16 +53,16 @@ public struct PostgresFeedbackStore: FeedbackStore {
             PostgresStatement(FeedbackStatements.now), FeedbackStatements.read(feedback),
         ])
         let now = try time(results[0])
-        let write = try await decide(feedback, on: results[1], receivedAt: now.preceding(by: waited))
-        guard !write.steps.isEmpty else { return write.counts }
+        let decision = try await decide(feedback, on: results[1], receivedAt: now.preceding(by: waited), at: now)
+        guard !decision.changes.events.isEmpty else { return decision.counts }
         try await resources.postgres.withTransaction(.readCommitted) { transaction in
-            if !write.retired.isEmpty {
-                let ids = write.retired.map(\.before.installID)
-                _ = try await transaction.execute(HolderStatements.lock(of: ids, in: feedback.app))
+            if !decision.retired.isEmpty {
+                let ids = decision.retired.map(\.key.installID)
+                _ = try await transaction.execute([HolderStatements.lock(of: ids, in: feedback.app)])
             }
-            try await carryOut(write, of: feedback, at: now, transaction)
+            try await write(decision.changes, transaction)
         }
-        return write.counts
+        return decision.counts
     }
 
     func applyLocked(_ feedback: Feedback) async throws -> FeedbackCounts {
@@ -72,18 +72,39 @@ public struct PostgresFeedbackStore: FeedbackStore {
             let setUp = LockTimeoutStatements.of(.alone) + [now]
             let results = try await transaction.execute(setUp + FeedbackStatements.lock(feedback) + [now])
             let receivedAt = try time(results[setUp.count - 1]).preceding(by: waited)
-            let write = try await decide(feedback, on: results[setUp.count + 1], receivedAt: receivedAt)
-            try check(write.retired, locked: results[setUp.count])
-            try await carryOut(write, of: feedback, at: time(results[setUp.count + 2]), transaction)
-            return write.counts
+            let decision = try await decide(
+                feedback, on: results[setUp.count + 1], receivedAt: receivedAt, at: time(results[setUp.count + 2]))
+            try check(decision.retired, locked: results[setUp.count])
+            try await write(decision.changes, transaction)
+            return decision.counts
         }
+    }
+
+    private struct Decision: Sendable {
+        var counts = FeedbackCounts()
+        var changes: ChangeSet
+        /// The installations that give up their tokens, before they do.
+        var retired: [Installation] = []
     }
 
     /// Decodes up to 10,000 rows and applies as many items.
     private func decide(
-        _ feedback: Feedback, on rows: PostgresResult, receivedAt: Timestamp
-    ) async throws -> FeedbackWrite {
-        try await offLoop { try FeedbackWrite(feedback, on: rows, receivedAt: receivedAt) }
+        _ feedback: Feedback, on rows: PostgresResult, receivedAt: Timestamp, at now: Timestamp
+    ) async throws -> Decision {
+        try await offLoop {
+            let found = try rows.map { try InstallationColumns.decode($0) }
+            var locked = LockedFeedback(
+                feedback, on: found.map(\.installation), receivedAt: receivedAt, now: now)
+            var decision = Decision(changes: ChangeSet(in: feedback.app, at: now))
+            for item in feedback.items { decision.counts.count(locked.apply(item)) }
+            for change in locked.changes {
+                let before = found[change.index]
+                decision.changes.change(before, to: change.after)
+                decision.changes.record(change.events)
+                if change.after.state == .superseded { decision.retired.append(before.installation) }
+            }
+            return decision
+        }
     }
 
     private func time(_ result: PostgresResult) throws -> Timestamp {
@@ -92,23 +113,21 @@ public struct PostgresFeedbackStore: FeedbackStore {
 
     /// A token that an installation gives up must be locked. An installation that is named by its id may have got
     /// another one after its tokens were locked.
-    private func check(_ retired: [LockedFeedback.Change], locked: PostgresResult) throws {
+    private func check(_ retired: [Installation], locked: PostgresResult) throws {
         guard !retired.isEmpty else { return }
         let digests = Set(try locked.map { try $0.decode(1, as: [UInt8].self) })
-        guard retired.compactMap(\.before.tokenSHA256).allSatisfy(digests.contains) else { throw LostRace() }
+        guard retired.compactMap(\.tokenSHA256).allSatisfy(digests.contains) else { throw LostRace() }
     }
 
-    private func carryOut(
-        _ write: FeedbackWrite, of feedback: Feedback, at now: Timestamp, _ transaction: PostgresTransaction
-    ) async throws {
-        guard !write.steps.isEmpty else { return }
-        let statements = await offLoop { write.steps.map { FeedbackStatements.write($0, of: feedback, at: now) } }
-        let results = try await transaction.execute(statements + [PostgresStatement(RegistrationStatements.now)])
-        let position = try Moment(results[statements.count], resources.clock).position
-        let records = try await offLoop { try write.records(of: results, by: feedback.actor, in: feedback.app) }
-        try await transaction.commit(
-            after: records.changes(now), recording: EventRecords(records.events, in: feedback.app, at: position))
-        EventMeters.count(records.events)
+    private func write(_ changes: ChangeSet, _ transaction: PostgresTransaction) async throws {
+        guard !changes.events.isEmpty else { return }
+        let rows = await offLoop { changes.rows }
+        let results = try await transaction.execute(rows + [PostgresStatement(RegistrationStatements.now)])
+        try changes.check(results.dropLast())
+        let position = try Moment(results[rows.count], resources.clock).position
+        let others = await offLoop { changes.others }
+        try await transaction.commit(after: others, recording: changes.records(at: position))
+        EventMeters.count(changes.events)
     }
 }
 

@@ -88,25 +88,11 @@ public struct PostgresInstallationStore: InstallationStore {
             // The installation may have got another token while this transaction waited for its lock.
             let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
             guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
-            try await transaction.commit(
-                after: statements(removing: stored, at: moment),
-                recording: EventRecords([event], in: app, at: moment.position))
-            EventMeters.count([event])
+            var changes = ChangeSet(in: app, at: moment.time)
+            changes.delete(stored)
+            changes.record([event])
+            try await transaction.commit(changes, at: moment.position)
         }
-    }
-
-    private func statements(removing stored: StoredInstallation, at moment: Moment) -> [PostgresStatement] {
-        let (installation, app) = (stored.installation, stored.installation.key.app)
-        var owners = OwnerChanges()
-        owners.add(from: installation.owner, to: nil, on: installation.key.installID)
-        var delta = RollUpDelta()
-        delta.add(installation, in: stored.cell, step: -1)
-        return InstallationStatements.delete([installation.key.installID], in: app)
-            + EndedEpochs.statements(of: [installation.key.installID], in: app)
-            + [
-                installation.address.map { HolderStatements.move([($0, nil)], in: app) },
-                owners.ended(in: app, at: moment.time), delta.statement(in: app),
-            ].compactMap(\.self)
     }
 
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {

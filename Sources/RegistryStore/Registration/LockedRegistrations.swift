@@ -47,7 +47,9 @@ struct LockedRegistrations {
             userChoices: try await userChoices(
                 try guards?.userChoices(locks: guardResults, usersAreNew: false) ?? [:], present, transaction),
             now: moment.time)
-        return try await RegistrationWrite.commit(batch, cells: cells, present, locked, at: moment, transaction)
+        let (changes, outcomes) = ChangeSet.registering(batch, cells: cells, locked, present, at: moment.time)
+        try await transaction.commit(changes, at: moment.position)
+        return outcomes
     }
 
     /// The choices of all users that matter. An installation that loses its token loses its own choices, and then
@@ -107,6 +109,39 @@ struct LockedRegistrations {
             let isLocked = locked.contains(claimed) && (held.map { locked.contains($0) } ?? true)
             guard isLocked || held == claimed else { throw LostRace() }
         }
+    }
+}
+
+extension ChangeSet {
+    /// Lets the rules decide about a batch.
+    ///
+    /// - Parameters:
+    ///   - cells: of each registration of the batch.
+    ///   - present: the installations as they were locked.
+    static func registering(
+        _ batch: [PendingRegistration], cells: [Int64], _ locked: LockedInstallations, _ present: [StoredInstallation],
+        at time: Timestamp
+    ) -> (ChangeSet, outcomes: [Result<RegistrationOutcome, any Error>]) {
+        var locked = locked
+        let outcomes = batch.map { pending in
+            Result { () throws(RegistrationRefusal) in
+                try locked.register(pending.registration)
+            }
+            .mapError { $0 as any Error }
+        }
+        let registered = Dictionary(uniqueKeysWithValues: zip(batch.map(\.registration.key), zip(batch, cells)))
+        let stored = Dictionary(uniqueKeysWithValues: present.map { ($0.installation.key, $0) })
+        var changes = ChangeSet(in: batch[0].app, at: time)
+        for (_, after) in locked.changed {
+            let before = stored[after.key]
+            if let (pending, cell) = registered[after.key], locked.isRewritten(after.key) {
+                changes.register(before, as: after, by: pending, in: cell)
+            } else if let before {
+                changes.change(before, to: after)
+            }
+        }
+        changes.record(locked.events, locked.topicsEvents)
+        return (changes, outcomes)
     }
 }
 

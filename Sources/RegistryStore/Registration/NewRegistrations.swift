@@ -80,8 +80,10 @@ struct NewRegistrations {
         let locked = LockedInstallations(
             [], tombstones: tombstones,
             userChoices: try guards?.userChoices(locks: guardRows, usersAreNew: usersAreNew) ?? [:], now: moment.time)
-        let outcomes = try await RegistrationWrite.commit(
-            batch, cells: rows.map(\.cell), [], locked, holding: holders, at: moment, transaction)
+        var (changes, outcomes) = ChangeSet.registering(
+            batch, cells: rows.map(\.cell), locked, [], at: moment.time)
+        changes.hold(holders)
+        try await transaction.commit(changes, at: moment.position)
         return Dictionary(uniqueKeysWithValues: zip(rows.map(\.index), outcomes))
     }
 }

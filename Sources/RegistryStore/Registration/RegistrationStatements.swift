@@ -9,10 +9,7 @@ enum RegistrationStatements {
         NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("knownKeychain", knownKeychain),
         NamedStatement("knownKeychains", knownKeychains),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
-        NamedStatement("touch", touch), NamedStatement("release", release),
-        NamedStatement("markReplaced", markReplaced), NamedStatement("touchLocked", touchLocked),
-        NamedStatement("rebind", rebind), NamedStatement("resnap", resnap), NamedStatement("insert", insert),
-        NamedStatement("checkOrder", checkOrder), NamedStatement("keepSnapshots", keepSnapshots),
+        NamedStatement("touch", touch), NamedStatement("checkOrder", checkOrder),
         NamedStatement("changeAlone", changeAlone), NamedStatement("keepRevisions", keepRevisions),
     ]
 
@@ -206,73 +203,7 @@ enum RegistrationStatements {
         RETURNING i.install_id, i.last_seen_at
         """)
 
-    // MARK: Under locks, after the rules
-
-    static let release = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R4): takes tokens away from their former holders.",
-        """
-        UPDATE installation i
-        SET token = NULL, token_sha256 = NULL, p256dh = NULL, auth = NULL, state = 'superseded',
-            topic_choices = NULL, topics = k.topics, generation = k.generation, epoch = k.epoch,
-            state_changed_at = k.state_changed_at, revision = i.revision + 1
-        FROM \(sql: ReleasedRow.columns.unnest(from: 2))
-        WHERE i.app_id = $1 AND i.install_id = k.install_id
-        """)
-
-    static let markReplaced = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R5): marks installations as probably replaced.",
-        """
-        UPDATE installation i SET probably_replaced_by = k.probably_replaced_by, revision = i.revision + 1
-        FROM unnest($2::text[], $3::text[]) AS k (install_id, probably_replaced_by)
-        WHERE i.app_id = $1 AND i.install_id = k.install_id
-        """)
-
-    static let touchLocked = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): writes lastSeenAt under locks.",
-        """
-        UPDATE installation i SET last_seen_at = k.last_seen_at, revision = i.revision + 1
-        FROM unnest($2::text[], $3::timestamptz[]) AS k (install_id, last_seen_at)
-        WHERE i.app_id = $1 AND i.install_id = k.install_id
-        """)
-
-    static let rebind = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R3, R4, R10): writes another binding.",
-        """
-        UPDATE installation i SET \(sql: BindingRow.written.assignments), revision = i.revision + 1
-        FROM \(sql: BindingRow.columns.unnest(from: 2))
-        WHERE i.app_id = $1 AND i.install_id = k.install_id
-        """)
-
-    /// `$2` is the time.
-    static let resnap = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): writes another snapshot, under locks.",
-        """
-        UPDATE installation i
-        SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2),
-            revision = i.revision + 1
-        FROM \(sql: SnapshotRow.columns.unnest(from: 3))
-        WHERE i.app_id = $1 AND i.install_id = k.install_id
-        """)
-
-    /// `$2` is the time.
-    static let insert = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1): creates installations under the locks of their tokens.",
-        values: InsertedValues(
-            "INSERT INTO installation (app_id, created_at, revision, snapshot_at, \(sql: InsertedRow.written.names))",
-            row: """
-                $1, \(sql: InsertedRow.columns.placeholder(of: "registered_at", from: 3)), \
-                \(sql: InsertedRow.columns.placeholder(of: "generation", from: 3)), $2, \
-                \(sql: InsertedRow.columns.placeholders(from: 3))
-                """,
-            scalars: 2, arrays: InsertedRow.columns.count)
-    ) { source in
-        """
-        INSERT INTO installation (app_id, created_at, revision, snapshot_at, \(sql: InsertedRow.written.names))
-        SELECT \(sql: source.app), k.registered_at, k.generation, $2, \(sql: InsertedRow.written.values)
-        FROM \(sql: source.beside(InsertedRow.columns.unnest(from: 3)))
-        ORDER BY k.install_id
-        """
-    }
+    // MARK: After the changes
 
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
@@ -319,10 +250,4 @@ enum RegistrationStatements {
     static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)
     }
-
-    /// `$2` is the time, `$3` are the installations.
-    static let keepSnapshots = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): copies the snapshots that are about to be replaced.",
-        SnapshotStatements.keep(
-            "(\(sql: SnapshotStatements.present(in: "unnest($3::text[]) AS k (install_id)")))", at: "$2"))
 }

@@ -33,28 +33,6 @@ struct RollUpDelta: Sendable {
         add(Change(active: 1, installations: 1), in: cell, expiringAt: expiresAt, topics: topics)
     }
 
-    /// - Parameters:
-    ///   - expiresAt: of the session of an active installation.
-    ///   - topics: the installation's choices.
-    ///   - endsChoices: whether the installation stays, without its choices.
-    mutating func remove(
-        _ lost: LostCount, from cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices,
-        endsChoices: Bool
-    ) {
-        let change =
-            switch lost {
-            case .none: Change()
-            case .active: Change(active: -1)
-            case .installation: Change(installations: -1)
-            }
-        let expiresAt = lost == .active ? expiresAt : nil
-        add(change, in: cell, expiringAt: expiresAt, topics: endsChoices ? TopicChoices() : topics)
-        guard endsChoices else { return }
-        for topic in topics.codes {
-            add(Change(active: change.active, installations: -1), to: topic, in: cell, expiringAt: expiresAt)
-        }
-    }
-
     /// Moves an active installation.
     mutating func move(
         from old: Int64, expiringAt oldExpiry: Timestamp?, to new: Int64, expiringAt newExpiry: Timestamp?,
@@ -87,13 +65,4 @@ struct RollUpDelta: Sendable {
             rows.map { $0.key.expiresAt?.postgres },
             rows.map(\.value.active), rows.map(\.value.installations))
     }
-}
-
-/// The count of the roll-up that an installation leaves.
-enum LostCount {
-    case none
-    /// It was active, and has another state now.
-    case active
-    /// It was not active, and is deleted.
-    case installation
 }

@@ -48,7 +48,7 @@ struct InstallationTopicsWriter: Sendable {
         let stored = try rest[0].map { try InstallationColumns.decode($0) }
         let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
         let inherited = try Self.inherited(rest[2])
-        var write = TopicsWrite(in: app, at: moment)
+        var changes = ChangeSet(in: app, at: moment.time)
         let outcomes = batch.enumerated().map { index, pending in
             Result { () throws(TopicsPatch.Refusal) in
                 if refused.contains(index) { throw .credentialEnded }
@@ -57,13 +57,15 @@ struct InstallationTopicsWriter: Sendable {
                     on: found?.installation, for: pending.requester,
                     inheriting: inherited[pending.key] ?? TopicChoices(),
                     at: moment.time)
-                if let change = outcome.change, let found { write.add(found, change.after, change.event) }
+                if let change = outcome.change, let found {
+                    changes.change(found, to: change.after)
+                    changes.record([], [change.event].compactMap(\.self))
+                }
                 return ResolvedTopics(outcome.change?.after ?? outcome.present)
             }
             .mapError { $0 as any Error }
         }
-        try await transaction.commit(after: write.statements, recording: write.records)
-        EventMeters.count(write.events)
+        try await transaction.commit(changes, at: moment.position)
         return outcomes
     }
 
@@ -72,5 +74,11 @@ struct InstallationTopicsWriter: Sendable {
             rows.map { row in
                 (try InstallID(row.decode(0)), TopicChoices(codes: try row.decode(1, as: [Int32]?.self) ?? []))
             }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension ResolvedTopics {
+    fileprivate init(_ installation: Installation) {
+        self.init(own: installation.topicChoices, merged: installation.topics)
     }
 }

@@ -7,7 +7,7 @@ enum TopicChoiceStatements {
         NamedStatement("ofInstallation", ofInstallation), NamedStatement("ofUser", ofUser),
         NamedStatement("ofUsers", ofUsers), NamedStatement("ofOwners", ofOwners),
         NamedStatement("lockUsers", lockUsers),
-        NamedStatement("lockInstallations", lockInstallations), NamedStatement("write", write),
+        NamedStatement("lockInstallations", lockInstallations),
         NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
         NamedStatement("eraseEvents", eraseEvents),
     ]
@@ -87,29 +87,6 @@ enum TopicChoiceStatements {
         """)
 
     // MARK: Writing
-
-    /// Runs under the locks of the installations.
-    static let write = PreparedSQL(
-        serving: "PATCH …/topics of an installation or a user: writes the choices on installations.",
-        """
-        UPDATE installation i
-        SET topic_choices = k.topic_choices, topics = k.topics, revision = i.revision + 1
-        FROM \(sql: columns.unnest(from: 2))
-        WHERE i.app_id = $1 AND i.install_id = k.install_id
-        """)
-
-    static func write(_ installations: [Installation], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(write) { binds in
-            binds.bind(app.rawValue)
-            batch.bind(installations, to: &binds)
-        }
-    }
-
-    private static let batch = BatchColumns<Installation>([
-        .init("install_id", "text") { $0.key.installID.rawValue },
-        .init("topic_choices", choices: { $0.topicChoices }), .init("topics", choices: { $0.topics }),
-    ])
-    private static let columns = batch.list
 
     /// `$2` are the users' digests.
     private static let writeOfUsers = PreparedSQL(

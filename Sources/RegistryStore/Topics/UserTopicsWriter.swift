@@ -77,16 +77,15 @@ struct UserTopicsWriter: Sendable {
         var page = firstPage
         while true {
             let locked = try LockedPage(page, limit: Self.pageMax)
-            var write = TopicsWrite(in: app, at: changes.moment)
+            var write = ChangeSet(in: app, at: changes.moment.time)
             for before in locked.installations {
-                if let after = changes.merged(into: before.installation) { write.add(before, after) }
+                if let after = changes.merged(into: before.installation) { write.change(before, to: after) }
             }
             guard let last = locked.last else {
-                for event in changes.events { write.add(event) }
+                write.record([], changes.events)
                 let own = changes.choices.map { (UserDigest.sha256($0), $1) }
                 try await transaction.commit(
-                    after: [TopicChoiceStatements.write(own, in: app)] + write.statements, recording: write.records)
-                EventMeters.count(changes.events)
+                    write, at: changes.moment.position, after: [TopicChoiceStatements.write(own, in: app)])
                 return
             }
             let results = try await transaction.execute(write.statements + [lock(users, after: last, in: app)])

@@ -49,74 +49,32 @@ struct LogoutWriter: Sendable {
             let accepted = zip(logouts, decisions).compactMap { logout, decision in
                 (try? decision.get()).map { (logout, $0) }
             }
-            let write = BindingEnds(accepted, of: present, in: app, at: moment)
-            try await transaction.commit(after: write.statements, recording: write.records)
-            EventMeters.count(write.events)
-            EventMeters.count(write.topicsEvents)
+            let changes = Self.changes(accepted, of: present, in: app, at: moment.time)
+            try await transaction.commit(changes, at: moment.position)
             return decisions.map { decision in
                 decision.map { LogoutOutcome(status: $0.status, generation: $0.generation) }.mapError { $0 }
             }
         }
     }
-}
 
-/// The writes of a transaction that ends bindings: the installations, their owners, the events and the counts.
-struct BindingEnds {
-    let app: AppNumber
-    let moment: Moment
-    private var changed: [Installation] = []
-    /// Installations that do not change and have a new event or tombstone.
-    private var recorded: [InstallID] = []
-    private(set) var events: [TokenEvent] = []
-    /// The events of choices that end with their owner's binding.
-    private(set) var topicsEvents: [TopicsEvent] = []
-    private var tombstones: [Tombstones.OnInstallation] = []
-    private var owners = OwnerChanges()
-    private var delta = RollUpDelta()
-
-    init(in app: AppNumber, at moment: Moment) {
-        (self.app, self.moment) = (app, moment)
-    }
-
-    init(
+    private static func changes(
         _ decisions: [(Logout, Logout.Decision)], of present: [InstallationKey: StoredInstallation], in app: AppNumber,
-        at moment: Moment
-    ) {
-        self.init(in: app, at: moment)
+        at time: Timestamp
+    ) -> ChangeSet {
+        var changes = ChangeSet(in: app, at: time)
         for (logout, decision) in decisions {
-            if let after = decision.after, let before = present[after.key] {
-                add(before, after, decision.event, logout.catalogue)
+            changes.remember(decision.tombstones)
+            guard let before = present[logout.key] else { continue }
+            if let after = decision.after {
+                changes.change(before, to: after)
+                if let event = decision.event {
+                    changes.record(event, ending: before.installation, after, in: logout.catalogue)
+                }
             } else if decision.event != nil || !decision.tombstones.isEmpty {
-                if let event = decision.event { events.append(event) }
-                recorded.append(logout.key.installID)
+                changes.keep(before)
+                changes.record([decision.event].compactMap(\.self))
             }
-            tombstones += decision.tombstones
         }
-    }
-
-    mutating func add(
-        _ before: StoredInstallation, _ after: Installation, _ event: TokenEvent?, _ catalogue: TopicCatalogue
-    ) {
-        changed.append(after)
-        owners.add(from: before.installation, to: after)
-        delta.add(before.installation, in: before.cell, step: -1)
-        delta.add(after, in: before.cell, step: 1)
-        guard let event else { return }
-        events.append(event)
-        let reset = TopicsEvent(event, ending: before.installation.topicChoices, in: catalogue)
-        if let reset, after.topicChoices.isEmpty { topicsEvents.append(reset) }
-    }
-
-    var records: EventRecords { EventRecords(events, topicsEvents, in: app, at: moment.position) }
-
-    /// All but the events.
-    var statements: [PostgresStatement] {
-        [
-            changed.isEmpty ? nil : InstallationStatements.unbind(changed, in: app),
-            recorded.isEmpty ? nil : InstallationStatements.raiseRevision(of: recorded, in: app),
-            owners.ended(in: app, at: moment.time),
-            delta.statement(in: app),
-            tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: moment.time),
-        ].compactMap(\.self) + EndedEpochs.statements(of: changed.map(\.key.installID), in: app)
+        return changes
     }
 }

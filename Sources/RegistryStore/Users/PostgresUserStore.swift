@@ -163,15 +163,14 @@ extension PostgresUserStore {
         let results = try await transaction.execute(first + [lock, PostgresStatement(RegistrationStatements.now)])
         let moment = try Moment(results[first.count + 1], resources.clock)
         let page = try LockedPage(results[first.count], limit: limit)
-        var ends = BindingEnds(in: end.app, at: moment)
+        var changes = ChangeSet(in: end.app, at: moment.time)
         for before in page.installations {
             guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
-            ends.add(before, outcome.after, outcome.event, end.catalogue)
+            changes.change(before, to: outcome.after)
+            changes.record(outcome.event, ending: before.installation, outcome.after, in: end.catalogue)
         }
-        try await transaction.commit(after: ends.statements, recording: ends.records)
-        EventMeters.count(ends.events)
-        EventMeters.count(ends.topicsEvents)
-        return (ends.events.count, page.last)
+        try await transaction.commit(changes, at: moment.position)
+        return (changes.events.count, page.last)
     }
 
     private func eraseBatch(
@@ -199,10 +198,8 @@ extension PostgresUserStore {
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
         let removal = ErasureBatch(
-            erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment)
-        let removed = try await transaction.commit(
-            after: removal.statements, recording: EventRecords(removal.events, in: erasure.app, at: moment.position))
-        EventMeters.count(removal.events)
+            erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment.time)
+        let removed = try await transaction.commit(removal.changes, at: moment.position, after: removal.statements)
         let isLast = seen.count < Int(limit)
         return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
     }
@@ -217,38 +214,31 @@ private struct ErasureBatch {
     /// Whether it is the erasure's first transaction, which has the user's lock and also removes data that concerns
     /// no installation.
     let isFirst: Bool
-    let moment: Moment
-    let events: [TokenEvent]
+    let changes: ChangeSet
 
     init(
         _ erasure: Erasure, _ stored: [StoredInstallation], seen: [InstallID], registrant: Int64, isFirst: Bool,
-        at moment: Moment
+        at time: Timestamp
     ) {
         (self.erasure, self.stored, self.seen) = (erasure, stored, seen)
-        (self.registrant, self.isFirst, self.moment) = (registrant, isFirst, moment)
-        events = stored.map { erasure.event(removing: $0.installation, at: moment.time) }
+        (self.registrant, self.isFirst) = (registrant, isFirst)
+        var changes = ChangeSet(in: erasure.app, at: time)
+        for removed in stored {
+            changes.delete(removed)
+            changes.record([erasure.event(removing: removed.installation, at: time)])
+        }
+        self.changes = changes
     }
 
-    private var removed: [InstallID] { stored.map(\.installation.key.installID) }
+    /// What is not of the deleted installations alone. They run before the changes.
+    var statements: [PostgresStatement] { snapshotsAndEvents + choices + receipts + names }
 
-    /// All but the events. The counted ones come first, in the order in which `receipt` reads them.
-    var statements: [PostgresStatement] {
-        let (app, userID, ids) = (erasure.app, erasure.userID.rawValue, seen.map(\.rawValue))
-        var delta = RollUpDelta()
-        for stored in stored { delta.add(stored.installation, in: stored.cell, step: -1) }
-        let tokens = stored.compactMap(\.installation.address).map { ($0, InstallID?.none) }
-        let counted =
-            [
-                PostgresStatement(SnapshotStatements.deleteOfRegistrant, app.rawValue, registrant, ids),
-                PostgresStatement(UserStatements.anonymizeEvents, app.rawValue, userID, ids),
-            ] + InstallationStatements.delete(removed, in: app).reversed()
-        return counted + choices + EndedEpochs.statements(of: removed, in: app) + receipts
-            + [
-                PostgresStatement(UserStatements.forgetRegistrant, app.rawValue, registrant, ids),
-                PostgresStatement(UserStatements.deleteOwners, app.rawValue, userID, ids),
-                tokens.isEmpty ? nil : HolderStatements.move(tokens, in: app),
-                delta.statement(in: app),
-            ].compactMap(\.self)
+    private var snapshotsAndEvents: [PostgresStatement] {
+        let (app, ids) = (erasure.app.rawValue, seen.map(\.rawValue))
+        return [
+            PostgresStatement(SnapshotStatements.deleteOfRegistrant, app, registrant, ids),
+            PostgresStatement(UserStatements.anonymizeEvents, app, erasure.userID.rawValue, ids),
+        ]
     }
 
     /// The user's choices about topics, and the events of these choices.
@@ -273,32 +263,39 @@ private struct ErasureBatch {
         ].compactMap(\.self)
     }
 
-    /// A deleted installation has its present snapshot in its own row.
+    /// The user's names in rows that stay.
+    private var names: [PostgresStatement] {
+        let (app, ids) = (erasure.app.rawValue, seen.map(\.rawValue))
+        return [
+            PostgresStatement(UserStatements.forgetRegistrant, app, registrant, stays),
+            PostgresStatement(UserStatements.deleteOwners, app, erasure.userID.rawValue, ids),
+        ]
+    }
+
+    /// The revisions of the others must not grow before they are deleted.
+    private var stays: [String] {
+        let removed = Set(stored.map(\.installation.key.installID))
+        return seen.filter { !removed.contains($0) }.map(\.rawValue)
+    }
+
+    /// - Parameter results: of `statements`, then of the changes. A deleted installation has its present snapshot in
+    ///   its own row.
     func receipt(_ results: [PostgresResult]) throws -> Erasure.Receipt {
+        let choicesStart = snapshotsAndEvents.count
+        let receiptsStart = choicesStart + choices.count
         let erased = results[receiptsStart..<receiptsStart + receipts.count]
+        let deleted = results[(statements.count + changes.rows.count)...]
+        func count(_ index: Int) -> Int {
+            stored.isEmpty ? 0 : deleted[deleted.startIndex + index].affectedRows
+        }
+        let own = stored.reduce(0) { $0 + $1.installation.topicChoices.count }
         return Erasure.Receipt(
             installations: stored.count,
-            snapshots: stored.count + results[0].affectedRows + results[2].affectedRows,
+            snapshots: stored.count + results[0].affectedRows + count(ChangeSet.Deleted.snapshots),
             events: results[1].affectedRows + (isFirst ? results[choicesStart + 1].affectedRows : 0),
-            topics: try topics(results), receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
+            topics: own + (isFirst ? Int(try results[choicesStart][0].decode(0, as: Int64.self)) : 0),
+            receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
             targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) },
-            notifications: stored.isEmpty ? 0 : results[epochsStart + EndedEpochs.waitingIndex].affectedRows,
-            erasedAt: moment.time)
-    }
-
-    private func topics(_ results: [PostgresResult]) throws -> Int {
-        let own = stored.reduce(0) { $0 + $1.installation.topicChoices.count }
-        return own + (isFirst ? Int(try results[choicesStart][0].decode(0, as: Int64.self)) : 0)
-    }
-
-    /// The results of `choices` come after those of the counted statements.
-    private var choicesStart: Int { 2 + InstallationStatements.delete(removed, in: erasure.app).count }
-
-    /// The results of the ended epochs come after those of `choices`.
-    private var epochsStart: Int { choicesStart + choices.count }
-
-    /// The results of `receipts` come after those of the ended epochs.
-    private var receiptsStart: Int {
-        epochsStart + EndedEpochs.statements(of: removed, in: erasure.app).count
+            notifications: count(ChangeSet.Deleted.notifications), erasedAt: changes.time)
     }
 }

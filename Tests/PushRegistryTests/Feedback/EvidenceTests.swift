@@ -24,7 +24,7 @@ struct EvidenceTests {
     }
 
     @Test func evidence_datesFromReceipt_withoutATimeOrWithAFutureOne() throws {
-        let recent = try JudgedInstallation.make(lastSeenAt: noon.preceding(by: .hours(1)))
+        let recent = try Installation.make(lastSeenAt: noon.preceding(by: .hours(1)))
         for at in [nil, noon.advanced(by: .days(5))] {
             #expect(try LockedFeedback.outcome(of: .make(at: at), on: .make()) == .unregistered)
             #expect(try LockedFeedback.outcome(of: .make(at: at), on: recent) == .suspect)
@@ -34,7 +34,7 @@ struct EvidenceTests {
 
     @Test(arguments: [(Int64(9), FeedbackOutcome.outdated), (10, .unregistered), (12, .unregistered), (13, .outdated)])
     func generation_countsFromTheLastRegistrationToTheCurrentOne(generation: Int64, outcome: FeedbackOutcome) throws {
-        let installation = try JudgedInstallation.make(state: .suspect, generation: 12, registrationGeneration: 10)
+        let installation = try Installation.make(state: .suspect, generation: 12, registrationGeneration: 10)
         #expect(try LockedFeedback.outcome(of: .make(generation: generation), on: installation) == outcome)
     }
 
@@ -56,12 +56,12 @@ struct EvidenceTests {
         #expect(locked.apply(try .make(token: 9, installID: "phone")) == .outdated)
         #expect(locked.apply(try .make(token: 1, installID: "unheard-of")) == .outdated)
         #expect(locked.apply(try .make(token: nil, installID: "phone", provider: .apnsSandbox)) == .outdated)
-        #expect(locked.changed.isEmpty && locked.steps.isEmpty)
+        #expect(locked.changed.isEmpty && locked.events.isEmpty)
         #expect(locked.apply(try .make(token: 1, installID: "phone")) == .unregistered)
     }
 
     @Test func provider_isTheInstallations_whenNoneIsNamed() throws {
-        let browser = try JudgedInstallation.make(provider: .webPush)
+        let browser = try Installation.make(provider: .webPush)
         #expect(
             try LockedFeedback.outcome(of: .make("410", token: nil, installID: "phone", provider: nil), on: browser)
                 == .unregistered)
@@ -71,7 +71,7 @@ struct EvidenceTests {
     }
 
     @Test func feedback_isOutdated_whenTheInstallationHasNoToken() throws {
-        let superseded = try JudgedInstallation.make(token: nil, state: .superseded)
+        let superseded = try Installation.make(token: nil, state: .superseded)
         #expect(try LockedFeedback.outcome(of: .make(token: nil, installID: "phone"), on: superseded) == .outdated)
     }
 }
@@ -86,7 +86,8 @@ struct FeedbackStepTests {
         let after = try #require(locked.changed.first)
         #expect(after.state == .unregistered && after.generation == 11 && after.registrationGeneration == 10)
         #expect(after.tokenSHA256 == [1] && after.lastSeenAt < noon)
-        #expect(locked.steps == [LockedFeedback.Step(from: .active, to: .unregistered, reason: .tokenDead)])
+        #expect(after.stateChangedAt == noon)
+        #expect(locked.events.map(\.kind) == [.unregistered] && locked.events.map(\.reason) == [.tokenDead])
     }
 
     @Test func items_areAppliedInTheirOrder() throws {
@@ -94,8 +95,8 @@ struct FeedbackStepTests {
         #expect(locked.apply(try .make("BadDeviceToken")) == .suspect)
         #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
         #expect(locked.apply(try .make("Unregistered", generation: 10)) == .unregistered)
-        #expect(locked.steps.map(\.from) == [.active, .suspect])
-        #expect(locked.steps.map(\.to) == [.suspect, .unregistered])
+        #expect(locked.events.map(\.state) == [.suspect, .unregistered])
+        #expect(locked.events.map(\.generationBefore) == [10, 11])
         #expect(locked.changed.map(\.generation) == [12])
     }
 
@@ -117,6 +118,6 @@ struct FeedbackStepTests {
         #expect(locked.apply(try .make()) == .unknown)
         let after = try #require(locked.changed.first)
         #expect(after.state == .superseded && after.tokenSHA256 == nil)
-        #expect(locked.steps.map(\.to) == [.superseded] && locked.steps[0].reason == .reinstalled)
+        #expect(locked.events.map(\.state) == [.superseded] && locked.events[0].reason == .reinstalled)
     }
 }

@@ -3,18 +3,19 @@ import PushRegistry
 /// The present time of these tests.
 let noon = Timestamp("2026-11-21T12:00:00Z")!
 
-extension JudgedInstallation {
+extension Installation {
     /// An active installation, last seen three days before noon, long enough for a verdict to be conclusive.
     static func make(
         _ installID: String = "phone", token: UInt8? = 1, provider: Provider = .apns,
         state: InstallationState = .active, generation: Int64 = 10, registrationGeneration: Int64? = nil,
         isProbablyReplaced: Bool = false, lastSeenAt: Timestamp = noon.preceding(by: .days(3))
-    ) throws -> JudgedInstallation {
-        JudgedInstallation(
-            installID: try InstallID(installID), provider: provider, tokenSHA256: token.map { [$0] },
+    ) throws -> Installation {
+        Installation(
+            key: .make(installID), provider: provider, tokenSHA256: token.map { [$0] }, keys: nil, owner: nil,
             state: state, generation: generation, registrationGeneration: registrationGeneration ?? generation,
-            isProbablyReplaced: isProbablyReplaced,
-            lastSeenAt: lastSeenAt)
+            epoch: 1, probablyReplacedBy: isProbablyReplaced ? .make("newer") : nil, createdAt: lastSeenAt,
+            registeredAt: lastSeenAt, lastSeenAt: lastSeenAt, stateChangedAt: lastSeenAt, snapshotDigest: [],
+            fingerprint: nil)
     }
 }
 
@@ -37,20 +38,21 @@ extension FeedbackItem {
 
 extension LockedFeedback {
     /// Feedback that arrived at noon.
-    static func make(_ installations: [JudgedInstallation]) throws -> LockedFeedback {
+    static func make(_ installations: [Installation]) throws -> LockedFeedback {
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
         // An item that names an installation makes `init` index the installations by id.
         let item = try FeedbackItem.make(installID: "any")
         return LockedFeedback(
-            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, receivedAt: noon)
+            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, receivedAt: noon,
+            now: noon)
     }
 
     /// The outcome of one item on one installation.
-    static func outcome(of item: FeedbackItem, on installation: JudgedInstallation) throws -> FeedbackOutcome {
+    static func outcome(of item: FeedbackItem, on installation: Installation) throws -> FeedbackOutcome {
         var locked = try make([installation])
         return locked.apply(item)
     }
 
-    var steps: [LockedFeedback.Step] { changes.flatMap(\.steps) }
-    var changed: [JudgedInstallation] { changes.map(\.after) }
+    var events: [TokenEvent] { changes.flatMap(\.events) }
+    var changed: [Installation] { changes.map(\.after) }
 }

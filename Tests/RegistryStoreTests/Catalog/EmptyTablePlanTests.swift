@@ -14,7 +14,11 @@ struct EmptyTablePlanTests {
         (RegistrationStatements.lockHolders, "1, '{apns}', ARRAY[sha256('7')], '{7}'"),
         (RegistrationStatements.lock, "1, '{7}', '{apns}', ARRAY[sha256('7')], '{7}'"),
         (RegistrationStatements.touch, "1, '2026-01-01', '{7}', '{1}'"),
-        (RegistrationStatements.keepSnapshots, "1, '2026-01-01', '{7}'"),
+        (ChangeStatements.keepSnapshots, "1, '2026-01-01', '{7}'"),
+        (
+            ChangeStatements.step,
+            "1, '{7}', '{1}', '{f}', '{f}', '{stale}', '{2}', '{1}', '{NULL}', '{now}', '{now}', '{NULL}', '{NULL}'"
+        ),
         (RegistrationStatements.checkOrder, "1, '{7}', now()"),
         (InstallationStatements.lock, "1, '{7}'"),
         (UserStatements.lockOfSession, "1, '7', '', 10"),

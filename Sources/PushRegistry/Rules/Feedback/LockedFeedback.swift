@@ -5,26 +5,19 @@
 /// effects of earlier ones. The store must exclude concurrent changes: it locks the rows, or writes them only if they
 /// have not changed.
 public struct LockedFeedback: Sendable {
-    /// One change of state. It increments the generation and is recorded by an event named after the new state.
-    public struct Step: Hashable, Sendable {
-        public let from: InstallationState
-        public let to: InstallationState
-        public let reason: TokenEvent.Reason
-    }
-
     /// The changes of one installation.
     public struct Change: Sendable {
         /// The index in the `installations` of `init`.
         public let index: Int
-        public let before: JudgedInstallation
-        public fileprivate(set) var after: JudgedInstallation
-        public fileprivate(set) var steps: [Step]
+        public fileprivate(set) var after: Installation
+        /// One for each step: an increment of the generation.
+        public fileprivate(set) var events: [TokenEvent]
     }
 
-    private let app: AppNumber
-    private let touchInterval: ISO8601Duration
+    private let feedback: Feedback
     private let receivedAt: Timestamp
-    private var current: [JudgedInstallation]
+    private let now: Timestamp
+    private var current: [Installation]
     private let indices: [InstallID: Int]
     private var holders: [TokenAddress: Int] = [:]
     private var changesByIndex: [Int: Change] = [:]
@@ -32,23 +25,22 @@ public struct LockedFeedback: Sendable {
     /// - Parameters:
     ///   - installations: every row of the app that an item names or that holds an item's token.
     ///   - receivedAt: when the call arrived. A retry after a lost race must not make the evidence younger.
-    public init(_ feedback: Feedback, on installations: [JudgedInstallation], receivedAt: Timestamp) {
-        app = feedback.app
-        touchInterval = feedback.touchInterval
-        self.receivedAt = receivedAt
+    ///   - now: the time of the changes.
+    public init(_ feedback: Feedback, on installations: [Installation], receivedAt: Timestamp, now: Timestamp) {
+        (self.feedback, self.receivedAt, self.now) = (feedback, receivedAt, now)
         current = installations
         indices = Dictionary(
             uniqueKeysWithValues: feedback.namesInstallations
-                ? installations.indices.map { (installations[$0].installID, $0) } : [])
+                ? installations.indices.map { (installations[$0].key.installID, $0) } : [])
         holders.reserveCapacity(installations.count)
         for (index, installation) in installations.enumerated() {
-            if let address = installation.address(in: app) { holders[address] = index }
+            if let address = installation.address { holders[address] = index }
         }
     }
 
     /// The rows to write, in lock order.
     public var changes: [Change] {
-        changesByIndex.values.sorted { $0.before.installID.rawValue < $1.before.installID.rawValue }
+        changesByIndex.values.sorted { $0.after.key < $1.after.key }
     }
 
     public mutating func apply(_ item: FeedbackItem) -> FeedbackOutcome {
@@ -87,7 +79,7 @@ public struct LockedFeedback: Sendable {
 
     /// The state that follows from the evidence; nil if the installation registered after it (fine print 22 and 24).
     private func newState(
-        from verdict: Verdict, _ item: FeedbackItem, on subject: JudgedInstallation
+        from verdict: Verdict, _ item: FeedbackItem, on subject: Installation
     ) -> InstallationState? {
         let evidenceAt = min(item.at ?? receivedAt, receivedAt)
         guard evidenceAt > subject.lastSeenAt else { return nil }
@@ -98,7 +90,7 @@ public struct LockedFeedback: Sendable {
             return nil
         }
         // Within the touch interval, an unchanged registration after the evidence may not have been recorded.
-        let isConclusive = evidenceAt >= subject.lastSeenAt.advanced(by: touchInterval)
+        let isConclusive = evidenceAt >= subject.lastSeenAt.advanced(by: feedback.touchInterval)
         return verdict == .dead && isConclusive ? .unregistered : .suspect
     }
 
@@ -106,14 +98,14 @@ public struct LockedFeedback: Sendable {
         let before = current[index]
         if state == .unregistered {
             guard before.state != .unregistered else { return .ignored }
-            if before.isProbablyReplaced { retire(index) } else { change(index, .unregistered, .tokenDead) }
+            if before.probablyReplacedBy != nil { retire(index) } else { change(index, .unregistered, .tokenDead) }
             return .unregistered
         }
         // `suspect` stops the sending. In a state that already does, it would only hide the reason.
-        guard before.state == .active || before.state == .suspect && before.isProbablyReplaced else {
+        guard before.state == .active || before.state == .suspect && before.probablyReplacedBy != nil else {
             return .ignored
         }
-        if before.isProbablyReplaced {
+        if before.probablyReplacedBy != nil {
             retire(index)
         } else {
             change(index, .suspect, verdict == .dead ? .recentlySeen : .tokenRefused)
@@ -123,23 +115,36 @@ public struct LockedFeedback: Sendable {
 
     /// R5, fine print 11: the app was reinstalled, and a verdict now confirms that the older token no longer works.
     private mutating func retire(_ index: Int) {
-        if let address = current[index].address(in: app) { holders[address] = nil }
+        if let address = current[index].address { holders[address] = nil }
         change(index, .superseded, .reinstalled)
     }
 
+    /// One step. It increments the generation and is recorded by an event named after the new state.
     private mutating func change(_ index: Int, _ state: InstallationState, _ reason: TokenEvent.Reason) {
         let before = current[index]
-        current[index].state = state
-        current[index].generation += 1
-        if state == .superseded { current[index].tokenSHA256 = nil }
-        changesByIndex[index, default: Change(index: index, before: before, after: before, steps: [])]
-            .add(Step(from: before.state, to: state, reason: reason), current[index])
+        let after = before.retired(as: state, at: now)
+        current[index] = after
+        let event = TokenEvent(
+            state.verdictKind, reason, by: feedback.actor, at: after.stateChangedAt, from: before, to: after,
+            previousUserID: before.owner?.userID)
+        changesByIndex[index, default: Change(index: index, after: after, events: [])].add(after, event)
     }
 }
 
 extension LockedFeedback.Change {
-    fileprivate mutating func add(_ step: LockedFeedback.Step, _ after: JudgedInstallation) {
-        steps.append(step)
+    fileprivate mutating func add(_ after: Installation, _ event: TokenEvent) {
         self.after = after
+        events.append(event)
+    }
+}
+
+extension InstallationState {
+    /// The kind of the event of a verdict that leads to this state.
+    fileprivate var verdictKind: EventKind {
+        switch self {
+        case .superseded: .superseded
+        case .suspect: .suspect
+        default: .unregistered
+        }
     }
 }

@@ -198,14 +198,28 @@ enum InsertedRow {
     static var columns: ColumnList { layout.columns }
 }
 
-/// A former holder of a token, as the rules have decided.
-enum ReleasedRow {
-    static let layout = RowLayout<Installation>(
-        keys: [.init("install_id", "text") { $0.key.installID.rawValue }],
+/// A change of an installation that keeps its snapshot, and its token and owner unless it loses them.
+struct InstallationStep: Sendable {
+    let before: StoredInstallation
+    let after: Installation
+
+    static let layout = RowLayout<InstallationStep>(
+        keys: [
+            .init("install_id", "text") { $0.after.key.installID.rawValue },
+            .init("old_revision", "bigint") { $0.before.revision },
+            .init("keeps_token", "boolean") { $0.after.tokenSHA256 != nil },
+            .init("keeps_owner", "boolean") { $0.after.owner != nil },
+        ],
         written: [
-            .init("generation", "bigint") { $0.generation }, .init("epoch", "bigint") { $0.epoch },
-            .init("state_changed_at", "timestamptz") { $0.stateChangedAt.postgres },
-            .init("topics", choices: { $0.topics }),
+            .init("state", "text", cast: "installation_state") { $0.after.state.rawValue },
+            .init("generation", "bigint") { $0.after.generation },
+            .init("epoch", "bigint") { $0.after.epoch },
+            .init("probably_replaced_by", "text") { $0.after.probablyReplacedBy?.rawValue },
+            .init("last_seen_at", "timestamptz") { $0.after.lastSeenAt.postgres },
+            .init("state_changed_at", "timestamptz") { $0.after.stateChangedAt.postgres },
+            .init("topic_choices", choices: { $0.after.topicChoices }),
+            .init("topics", choices: { $0.after.topics }),
         ])
+    static var written: ColumnList { layout.written }
     static var columns: ColumnList { layout.columns }
 }

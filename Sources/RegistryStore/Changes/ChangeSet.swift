@@ -1,0 +1,200 @@
+import PostgresClient
+import PushRegistry
+
+/// What a transaction changes about installations of one app, as the rules have decided it: each installation before
+/// and after, and the events. The rows of all tables follow from these; no statement decides.
+///
+/// A transaction that has locked the installations and their tokens sends `statements` with its commit. One that has
+/// read them without a lock sends `rows` first, which write only rows that still have the revisions that were read, and
+/// goes on if `rows` have written all of them (`check`).
+struct ChangeSet: Sendable {
+    let app: AppNumber
+    /// When bindings and sessions end.
+    let time: Timestamp
+    private(set) var events: [TokenEvent] = []
+    private(set) var topicsEvents: [TopicsEvent] = []
+
+    /// In lock order, if changes were added in this order.
+    private var steps: [InstallationStep] = []
+    private var bound: [BindingRow] = []
+    /// Those of `bound` that have another snapshot.
+    private var resnapped: [BindingRow] = []
+    private var inserted: [BindingRow] = []
+    private var deleted: [StoredInstallation] = []
+    /// Installations whose epoch of notifications has ended.
+    private var restarted: [InstallID] = []
+    /// The new holder of each token; nil for none.
+    private var holders: [TokenAddress: InstallID?] = [:]
+    private var owners = OwnerChanges()
+    private var delta = RollUpDelta()
+    private var tombstones: [Tombstones.OnInstallation] = []
+
+    init(in app: AppNumber, at time: Timestamp) {
+        (self.app, self.time) = (app, time)
+    }
+
+    /// An installation that keeps its snapshot, and its token, owner and session unless it loses them.
+    mutating func change(_ before: StoredInstallation, to after: Installation) {
+        steps.append(InstallationStep(before: before, after: after))
+        follow(from: before.installation, in: before.cell, to: after, in: before.cell)
+    }
+
+    /// Writes nothing but the revision. It is for an installation that gets an event or a tombstone: another writer
+    /// that has read it without a lock, and the events and tombstones too, notices that they are old.
+    mutating func keep(_ installation: StoredInstallation) {
+        steps.append(InstallationStep(before: installation, after: installation.installation))
+    }
+
+    /// The installation after its registration.
+    ///
+    /// - Parameters:
+    ///   - before: nil: it is new.
+    ///   - cell: the cell of the roll-up that counts it.
+    mutating func register(
+        _ before: StoredInstallation?, as after: Installation, by pending: PendingRegistration, in cell: Int64
+    ) {
+        let row = BindingRow(installation: after, pending: pending, cell: cell)
+        if let before {
+            bound.append(row)
+            if before.installation.snapshotDigest != after.snapshotDigest { resnapped.append(row) }
+        } else {
+            inserted.append(row)
+        }
+        follow(from: before?.installation, in: before?.cell ?? cell, to: after, in: cell)
+    }
+
+    /// Its history stays.
+    mutating func delete(_ before: StoredInstallation) {
+        deleted.append(before)
+        follow(from: before.installation, in: before.cell, to: nil, in: before.cell)
+    }
+
+    private mutating func follow(
+        from before: Installation?, in oldCell: Int64, to after: Installation?, in cell: Int64
+    ) {
+        guard let installID = (after ?? before)?.key.installID else { return }
+        if let before {
+            delta.add(before, in: oldCell, step: -1)
+            if before.epoch != after?.epoch { restarted.append(installID) }
+        }
+        if let after { delta.add(after, in: cell, step: 1) }
+        owners.add(from: before?.owner, to: after?.owner, on: installID)
+        guard before?.address != after?.address else { return }
+        if let old = before?.address, holders[old] == nil { holders[old] = .some(nil) }
+        if let new = after?.address { holders[new] = installID }
+    }
+
+    mutating func record(_ events: [TokenEvent], _ topicsEvents: [TopicsEvent] = []) {
+        self.events += events
+        self.topicsEvents += topicsEvents
+    }
+
+    /// The end of a binding, and the choices about topics that end with it.
+    mutating func record(
+        _ end: TokenEvent, ending before: Installation, _ after: Installation, in catalogue: TopicCatalogue
+    ) {
+        events.append(end)
+        guard after.topicChoices.isEmpty else { return }
+        if let reset = TopicsEvent(end, ending: before.topicChoices, in: catalogue) { topicsEvents.append(reset) }
+    }
+
+    mutating func remember(_ tombstones: [Tombstones.OnInstallation]) {
+        self.tombstones += tombstones
+    }
+
+    /// The transaction has added these tokens with these holders. A registration may have been refused since.
+    mutating func hold(_ added: [TokenAddress: InstallID]) {
+        for (token, holder) in added {
+            holders[token] = holders[token] == .some(holder) ? nil : holders[token] ?? .some(nil)
+        }
+    }
+
+    func records(at position: Int64) -> EventRecords {
+        EventRecords(events, topicsEvents, in: app, at: position)
+    }
+}
+
+// MARK: - Statements
+
+extension ChangeSet {
+    /// All but the events.
+    var statements: [PostgresStatement] { rows + others }
+
+    /// They run after the events are written.
+    var checks: [PostgresStatement] {
+        guard !inserted.isEmpty else { return [] }
+        return [
+            RegistrationStatements.checkOrder(
+                of: inserted.map(\.installation.key.installID.rawValue), in: app, at: time)
+        ]
+    }
+
+    /// The writes of installations.
+    var rows: [PostgresStatement] {
+        let app = app.rawValue
+        func bindApp(_ binds: inout PostgresBinds) { binds.bind(app) }
+        func bindAppAndTime(_ binds: inout PostgresBinds) {
+            binds.bind(app)
+            binds.bind(time.postgres)
+        }
+        // Rows are locked in the order of their keys.
+        let inserted = inserted.sorted { $0.installation.key < $1.installation.key }
+        return [
+            steps.isEmpty ? nil : InstallationStep.layout.statement(ChangeStatements.step, steps, scalars: bindApp),
+            deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: self.app),
+            resnapped.isEmpty
+                ? nil
+                : PostgresStatement(
+                    ChangeStatements.keepSnapshots, app, time.postgres,
+                    resnapped.map(\.installation.key.installID.rawValue)),
+            bound.isEmpty ? nil : BindingRow.layout.statement(ChangeStatements.bind, bound, scalars: bindApp),
+            resnapped.isEmpty
+                ? nil : SnapshotRow.layout.statement(ChangeStatements.snap, resnapped, scalars: bindAppAndTime),
+            inserted.isEmpty
+                ? nil : InsertedRow.layout.statement(ChangeStatements.insert, inserted, scalars: bindAppAndTime),
+        ].compactMap(\.self)
+    }
+
+    /// Without locks, a transaction makes only steps or only deletions.
+    ///
+    /// - Parameter results: of `rows`.
+    /// - Throws: `LostRace` if another transaction has changed an installation since it was read.
+    func check(_ results: some Sequence<PostgresResult>) throws {
+        let written = results.reduce(0) { $0 + $1.affectedRows }
+        guard written == steps.count + deleted.count else { throw LostRace() }
+    }
+
+    /// What `others` delete of deleted installations: the index of each result.
+    enum Deleted {
+        static let snapshots = 0
+        static let notifications = 1 + EndedEpochs.waitingIndex
+    }
+
+    /// All but the writes of installations.
+    var others: [PostgresStatement] {
+        let ids = deleted.map(\.installation.key.installID)
+        return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
+            + EndedEpochs.statements(of: restarted, in: app)
+            + [
+                // An installation that is deleted cannot be restored by `cleanup undo`.
+                ids.isEmpty ? nil : ChangeStatements.deleteUndo(of: ids, in: app),
+                holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
+                owners.ended(in: app, at: time), owners.begun(in: app), delta.statement(in: app),
+                tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
+            ].compactMap(\.self)
+    }
+}
+
+extension PostgresTransaction {
+    /// Writes changes whose installations and tokens it has locked, and commits.
+    @discardableResult
+    func commit(_ changes: ChangeSet, at position: Int64, after first: [PostgresStatement] = []) async throws
+        -> [PostgresResult]
+    {
+        let results = try await commit(
+            after: first + changes.statements, recording: changes.records(at: position), then: changes.checks)
+        EventMeters.count(changes.events)
+        EventMeters.count(changes.topicsEvents)
+        return results
+    }
+}
