@@ -79,14 +79,14 @@ CREATE TABLE dropped_history (
 
 -- The identity of the database: the cluster, the database in it, and a table. A restored dump changes at least one of
 -- them. A base backup, a failover and an upgrade keep the transaction ids. An upgrade changes the cluster's identifier,
--- and so begins a new epoch although it is not necessary.
+-- and so begins a new epoch although it is not necessary. It keeps the positions.
 CREATE VIEW database_identity AS
 SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database()),
         'change_epoch'::regclass::oid) AS identity
 FROM pg_control_system();
 
--- Gives the events of a restored dump positions below all future ones, in the order in which they were written, and
--- begins a new epoch. Returns false if the database was not restored from a dump.
+-- Gives the events of a restored dump positions below all future ones, in the order in which they were written, unless
+-- they have such positions, and begins a new epoch. Returns false if the database was not restored from a dump.
 CREATE FUNCTION adopt_restored_events() RETURNS boolean LANGUAGE plpgsql
     -- The service's sessions switch these off.
     SET enable_seqscan = on SET enable_hashjoin = on AS $$
@@ -102,12 +102,16 @@ BEGIN
     IF FOUND THEN RETURN false; END IF;
     LOCK TABLE token_event IN SHARE ROW EXCLUSIVE MODE;
     end_position := pg_snapshot_xmin(pg_current_snapshot())::text::bigint;
-    UPDATE token_event e
-    SET position = placed.position
-    FROM (SELECT id, first_position
-            + (row_number() OVER (ORDER BY id) - 1) * (end_position - first_position) / count(*) OVER () AS position
-        FROM token_event) AS placed
-    WHERE e.id = placed.id;
+    PERFORM FROM app a CROSS JOIN LATERAL (
+        SELECT FROM token_event e WHERE e.app_id = a.id AND e.position >= end_position LIMIT 1) AS above LIMIT 1;
+    IF FOUND THEN
+        UPDATE token_event e
+        SET position = placed.position
+        FROM (SELECT id, first_position
+                + (row_number() OVER (ORDER BY id) - 1) * (end_position - first_position) / count(*) OVER () AS position
+            FROM token_event) AS placed
+        WHERE e.id = placed.id;
+    END IF;
     INSERT INTO change_epoch (epoch, identity)
     SELECT left(md5(gen_random_uuid()::text), 16), identity FROM database_identity
     ON CONFLICT (singleton) DO UPDATE SET epoch = excluded.epoch, identity = excluded.identity;

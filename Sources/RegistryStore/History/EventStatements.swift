@@ -72,9 +72,14 @@ enum EventStatements {
         SELECT EXISTS (SELECT FROM dropped_history WHERE app_id = $1 AND (position, id) > ($2, $3))
         """)
 
+    /// Column 2 is above the positions of all events that this server ever had. A cursor above it is of a server that
+    /// this one replaced, and whose last transactions this one did not get.
     static let horizon = PreparedSQL(
         serving: "GET …/changes: reads the position below which no event can appear any more.",
-        "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
+        """
+        SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint
+        FROM pg_current_snapshot() AS s (now)
+        """)
 
     /// The events after the cursor `$2`, `$3` and below the horizon `$4`. An event at or above the horizon is returned
     /// later, when all older transactions have ended.

@@ -33,7 +33,8 @@ public struct PostgresEventStore: EventStore {
     public func changes(of app: AppNumber, after: EventCursor?, limit: Int) async throws -> [RecordedEvent] {
         let (position, id) = (after?.position ?? 0, after?.id ?? 0)
         // In a separate round trip: the events are read in a later snapshot.
-        let horizon = try await horizon()
+        let (horizon, end) = try await horizon()
+        guard position <= end else { throw EventRefusal.cursorExpired }
         // What is dropped is recorded before it is dropped, so the record is read after the events.
         let statements = [
             PostgresStatement(EventStatements.changes, app.rawValue, position, id, horizon, Int64(limit)),
@@ -47,15 +48,16 @@ public struct PostgresEventStore: EventStore {
 
     public func latestChange(of app: AppNumber) async throws -> EventCursor {
         // All events below the horizon are visible. The feed continues with the events at it and above it.
-        let horizon = try await horizon()
+        let (horizon, _) = try await horizon()
         return try await read([PostgresStatement(EventStatements.epoch)], of: app, from: nil) { results in
             EventCursor(epoch: try results[0][0].decode(0), app: app, position: horizon, id: 0)
         }
     }
 
-    private func horizon() async throws -> Int64 {
+    private func horizon() async throws -> (horizon: Int64, end: Int64) {
         do {
-            return try await postgres.execute(PostgresStatement(EventStatements.horizon))[0].decode(0)
+            let row = try await postgres.execute(PostgresStatement(EventStatements.horizon))[0]
+            return (try row.decode(0), try row.decode(1))
         } catch {
             throw StoreError(error)
         }

@@ -86,6 +86,34 @@ struct ChangeFeedTests {
         }
     }
 
+    /// `pg_upgrade` keeps transaction ids, so all positions are below the new ones already.
+    @Test func upgradedDatabase_beginsAnEpoch_withoutARewriteOfHistory() async throws {
+        try await TestStores.with { stores in
+            for name in ["a", "b"] { _ = try await stores.sql(stores.append(name)) }
+            let cursor = try #require(try await stores.feed().first?.cursor)
+            let rows: PostgresStatement = "SELECT string_agg(xmin || ' ' || position, ',' ORDER BY id) FROM token_event"
+            let before = try await stores.sql(rows)[0].decode(0, as: String.self)
+            _ = try await stores.sql("UPDATE change_epoch SET identity = 'elsewhere'")
+            #expect(try await RestoredEvents.adopt(stores.configuration))
+            #expect(try await stores.sql(rows)[0].decode(0, as: String.self) == before)
+            await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: cursor) }
+            _ = try await stores.sql(stores.append("c"))
+            #expect(try await stores.feed().map(\.installID) == ["a", "b", "c"])
+        }
+    }
+
+    /// The primary was replaced by a standby that did not have its last transactions.
+    @Test func cursor_hasExpired_whenItIsOfATransactionThatTheServerNeverHad() async throws {
+        try await TestStores.with { stores in
+            _ = try await stores.sql(stores.append("a"))
+            let latest = try await stores.events.latestChange(of: stores.app.number)
+            #expect(try await stores.feed(after: latest).isEmpty)
+            let lost = EventCursor(
+                epoch: latest.epoch, app: latest.app, position: latest.position + 1_000, id: latest.id)
+            await #expect(throws: EventRefusal.cursorExpired) { try await stores.feed(after: lost) }
+        }
+    }
+
     @Test func cursor_isRead_asItIsWritten() throws {
         let cursor = EventCursor(epoch: "0123456789abcdef", app: AppNumber(2), position: 3, id: 4)
         #expect(EventCursor(cursor.description) == cursor)
