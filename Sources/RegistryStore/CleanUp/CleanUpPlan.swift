@@ -38,8 +38,8 @@ struct CleanUpPlan {
     var count: Int { entries.reduce(0) { $0 + ($1.result.isRefused ? 0 : $1.result.counts.total) } }
 
     /// Old receipts and sums of messages, of a run about all apps.
-    func messages(_ session: PostgresSession) -> MessagePartitions.Purge {
-        MessagePartitions.Purge(session: session, policies: policies, asOf: asOf)
+    func messages(_ session: PostgresSession, _ nodes: CleanUpNodes) -> MessagePartitions.Purge {
+        MessagePartitions.Purge(session: session, nodes: nodes, policies: policies, asOf: asOf)
     }
 
     /// - Throws: `CleanUpRefusal.unknownApp`, `PostgresError`.

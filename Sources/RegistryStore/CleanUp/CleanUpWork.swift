@@ -162,7 +162,7 @@ struct CleanUpWork {
     private func keepMessages(_ plan: CleanUpPlan) throws {
         try ledger.count(partitionsMade: MessagePartitions.make(session), of: run)
         try MessageFolder.foldAll(in: session)
-        try plan.messages(session).run { try ledger.count(partitionsDropped: 1, of: run) }
+        try plan.messages(session, nodes).run { try ledger.count(partitionsDropped: 1, of: run) }
     }
 
     /// Dropping a partition locks a table. While a session waits for such a lock, all later statements on the table

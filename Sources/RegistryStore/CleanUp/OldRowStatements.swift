@@ -3,7 +3,9 @@ import PushRegistry
 
 /// The SQL that finds, locks and deletes old rows.
 extension OldRows {
-    static let named = (tombstones + [holders, owners, changes] + notifications).flatMap(\.statements)
+    static let named =
+        (tombstones + [holders, owners, changes] + notifications
+        + [receipts(in: "receipt_default", asOf: Timestamp(NamedStatement.time))]).flatMap(\.statements)
 
     private var statements: [NamedStatement] {
         let (app, time) = (NamedStatement.app, Timestamp(NamedStatement.time))

@@ -1,7 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// Rows of a narrow table that the night job forgets.
+/// Rows of a narrow table that the night job forgets. It reads the table a range of pages at a time, and deletes by key
+/// in small transactions.
 struct OldRows {
     /// The columns of a row's key behind `app_id`, as text.
     typealias Key = [String]
@@ -68,7 +69,81 @@ struct OldRows {
             condition: "t.expires_at <= b.since"),
     ]
 
+    /// Receipts of an app that keeps them for a shorter time than another one: their partitions stay.
+    ///
+    /// - Parameter asOf: the present time. A receipt that may still be valid is not old.
+    static func receipts(in partition: String, asOf: Timestamp) -> OldRows {
+        OldRows(
+            table: partition, rule: "fine print 58", columns: [("installation", "bigint"), ("message", "bigint")],
+            condition: """
+                EXISTS (
+                    SELECT FROM message m
+                    WHERE m.app_id = t.app_id AND m.number = t.message AND m.number < message_number(b.since)
+                        AND m.receipts_until <= \(asOf.postgres))
+                """)
+    }
+
     func decode(_ row: PostgresRow, from first: Int = 0) throws -> Key {
         try columns.indices.map { try row.decode(first + $0) }
+    }
+}
+
+// MARK: - Purging
+
+extension OldRows {
+    /// Pages of small rows that one statement reads.
+    private static let pagesPerRead: Int64 = 1_024
+
+    /// Rows that another transaction has locked wait for the next night.
+    ///
+    /// - Parameters:
+    ///   - bounds: the time up to which the rows of each app are old.
+    ///   - removed: called after each transaction with the number of deleted rows.
+    func purge(
+        before bounds: [(app: AppNumber, since: Timestamp)], in session: PostgresSession, _ nodes: CleanUpNodes,
+        _ removed: (Int) throws -> Void = { _ in }
+    ) throws {
+        let since = Dictionary(uniqueKeysWithValues: bounds.map { ($0.app, $0.since) })
+        var pace = try CleanUpPace(session)
+        for range in try PageRange.all(of: table, by: Self.pagesPerRead, session, nodes) {
+            try nodes.with(range.apps) {
+                let found = try pace.run { try read(range, bounds, session) }
+                for (app, keys) in found {
+                    guard let since = since[app] else { continue }
+                    var rest = keys[...]
+                    while !rest.isEmpty {
+                        let batch = rest.prefix(pace.batch)
+                        rest = rest.dropFirst(batch.count)
+                        let count = try pace.run { try delete(Array(batch), of: app, before: since, session) }
+                        if count > 0 { try removed(count) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func read(
+        _ range: PageRange, _ bounds: [(app: AppNumber, since: Timestamp)], _ session: PostgresSession
+    ) throws -> [AppNumber: [Key]] {
+        var keys: [AppNumber: [Key]] = [:]
+        for row in try session.execute(read(range, before: bounds).unprepared()) {
+            keys[AppNumber(try row.decode(0)), default: []].append(try decode(row, from: 1))
+        }
+        return keys
+    }
+
+    /// Locks a row, then checks again whether it is old: a registration that held the lock may have bound an
+    /// installation under it, and the statement that waits for the lock would not see that. A later registration does
+    /// not find the row and adds it again.
+    private func delete(
+        _ keys: [Key], of app: AppNumber, before since: Timestamp, _ session: PostgresSession
+    ) throws -> Int {
+        try session.withTransaction(attemptsMax: 5) {
+            // Installations are locked before their owners.
+            if let forget = try forget(keys, in: app) { _ = try session.execute(forget) }
+            let locked = try session.execute(lock(keys, of: app, before: since)).map { try decode($0) }
+            guard !locked.isEmpty else { return 0 }
+            return try session.execute(delete(locked, of: app, before: since)).affectedRows
+        }
     }
 }

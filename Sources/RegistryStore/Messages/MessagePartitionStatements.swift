@@ -7,7 +7,7 @@ enum MessagePartitionStatements {
     static let named = [
         NamedStatement("missing", missingSQL), NamedStatement("make", makeSQL), NamedStatement("old", oldSQL),
         NamedStatement("isValid", isValidSQL),
-        NamedStatement("purge", purgeSQL), NamedStatement("forget", forgetSQL),
+        NamedStatement("partitions", partitionsSQL), NamedStatement("forget", forgetSQL),
         NamedStatement("purgeReceipts", purgeReceipts), NamedStatement("purgeSums", purgeSums),
         NamedStatement("purgeMinutes", purgeMinutes),
     ]
@@ -50,6 +50,22 @@ enum MessagePartitionStatements {
         WHERE p.bounds[2] <= $2 ORDER BY p.name
         """)
 
+    /// Returns the partitions that have or may get rows of older messages, the default one too.
+    static func partitions(of parent: String, before number: MessageNumber) -> PostgresStatement {
+        PostgresStatement(partitionsSQL, parent, number.rawValue)
+    }
+
+    private static let partitionsSQL = PreparedSQL(
+        serving: "Clean-up (fine print 58): finds partitions with receipts that some apps keep and others do not.",
+        """
+        SELECT c.relname::text
+        FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = $1::text::regclass
+            AND coalesce(
+                (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''?(\\d+)'))[1]::bigint, 0) < $2
+        ORDER BY c.relname
+        """)
+
     /// Returns whether a receipt of these messages may still be valid, also if a policy has changed (fine print 72).
     static func isValid(from first: Int64, to end: Int64, at time: Timestamp) -> PostgresStatement {
         PostgresStatement(isValidSQL, first, end, time.postgres)
@@ -86,18 +102,6 @@ enum MessagePartitionStatements {
     private static let purgeMinutes = PreparedSQL(
         serving: "Clean-up (fine print 58): deletes old sums by time of the default partition.",
         "DELETE FROM message_minute_default WHERE message < $1")
-
-    /// Deletes the receipts of an app that keeps them for a shorter time than other apps.
-    static func purge(_ app: AppNumber, before number: MessageNumber, at time: Timestamp) -> PostgresStatement {
-        PostgresStatement(purgeSQL, app.rawValue, number.rawValue, time.postgres)
-    }
-
-    private static let purgeSQL = PreparedSQL(
-        serving: "Clean-up (fine print 58): deletes an app's receipts before their partition is dropped.",
-        """
-        DELETE FROM receipt r USING message m
-        WHERE r.app_id = $1 AND m.app_id = $1 AND r.message = m.number AND m.number < $2 AND m.receipts_until <= $3
-        """)
 
     static func forget(_ app: AppNumber, before number: MessageNumber) -> PostgresStatement {
         PostgresStatement(forgetSQL, app.rawValue, number.rawValue)

@@ -39,15 +39,20 @@ public enum MessagePartitions {
     /// The night job's removal of old partitions and rows, and its preview.
     struct Purge {
         let session: PostgresSession
+        let nodes: CleanUpNodes
         /// The longest `receiptRetention` of all apps.
         let receiptRetention: ISO8601Duration
         /// The apps that keep receipts for a shorter time.
         let shorter: [(app: AppNumber, retention: ISO8601Duration)]
         let asOf: Timestamp
 
-        init(session: PostgresSession, policies: [(app: AppNumber, policy: AppPolicy)], asOf: Timestamp) {
+        init(
+            session: PostgresSession, nodes: CleanUpNodes, policies: [(app: AppNumber, policy: AppPolicy)],
+            asOf: Timestamp
+        ) {
             let longest = policies.map(\.policy.receiptRetention).max() ?? AppPolicy.standard.receiptRetention
             self.session = session
+            self.nodes = nodes
             self.asOf = asOf
             receiptRetention = longest
             shorter = policies.filter { $0.policy.receiptRetention < longest }
@@ -85,13 +90,21 @@ public enum MessagePartitions {
             {
                 _ = try session.execute(statement)
             }
-            for (app, retention) in shorter {
-                let before = MessageNumber(createdAt: asOf.preceding(by: retention))
-                _ = try session.execute(MessagePartitionStatements.purge(app, before: before, at: asOf))
-            }
+            try purgeShorter()
             for row in try session.execute(RollUpStatements.allApps) {
                 let app = AppNumber(try row.decode(0))
                 _ = try session.execute(MessagePartitionStatements.forget(app, before: sums))
+            }
+        }
+
+        private func purgeShorter() throws {
+            let bounds = shorter.map { (app: $0.app, since: asOf.preceding(by: $0.retention)) }
+            guard let newest = bounds.map(\.since).max() else { return }
+            let partitions = MessagePartitionStatements.partitions(
+                of: "receipt", before: MessageNumber(createdAt: newest))
+            for partition in try session.execute(partitions) {
+                let receipts = OldRows.receipts(in: try partition.decode(0), asOf: asOf)
+                try receipts.purge(before: bounds, in: session, nodes)
             }
         }
     }

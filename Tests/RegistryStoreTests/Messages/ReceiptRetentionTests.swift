@@ -13,7 +13,8 @@ struct ReceiptRetentionTests {
         draft.receiptRetention = retention
         let policy = try AppPolicy(draft)
         try await PostgresSession.withSession(stores.configuration) { [app = stores.app.number] session in
-            try MessagePartitions.Purge(session: session, policies: [(app, policy)], asOf: time).run {}
+            let nodes = try CleanUpNodes(session)
+            try MessagePartitions.Purge(session: session, nodes: nodes, policies: [(app, policy)], asOf: time).run {}
         }
     }
 
@@ -79,6 +80,46 @@ struct ReceiptRetentionTests {
                 """)
             try await purge(stores, at: .now())
             #expect(try await rows(stores)[0] == 0)
+        }
+    }
+
+    /// One app keeps receipts for longer than the others, so no partition of theirs can be dropped.
+    @Test func receiptsOfAnAppWithAShorterRetention_areDeletedInSmallSteps() async throws {
+        try await TestStores.with { stores in
+            let message = try await prepare(stores, expiresIn: .days(7))
+            _ = try await stores.sql(
+                """
+                INSERT INTO receipt (app_id, message, installation, events, added, cell)
+                SELECT app_id, message, n, 8, 8, 1 FROM receipt, generate_series(2, 12000) AS n
+                """)
+            _ = try await stores.sql("CREATE TABLE deletion (transaction_id xid8)")
+            _ = try await stores.sql(
+                """
+                CREATE FUNCTION note_deletion() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN INSERT INTO deletion VALUES (pg_current_xact_id()); RETURN NULL; END $$
+                """)
+            _ = try await stores.sql(
+                "CREATE TRIGGER noted AFTER DELETE ON receipt FOR EACH ROW EXECUTE FUNCTION note_deletion()")
+            let policies = try [(stores.app.number, 30), (AppNumber(99), 60)].map { app, days in
+                var draft = AppPolicy.Draft()
+                draft.receiptRetention = .days(Int64(days))
+                return (app: app, policy: try AppPolicy(draft))
+            }
+            let asOf = message.createdAt.advanced(by: .days(38))
+            let configuration = stores.configuration
+            // The row that another transaction has locked waits for the next night.
+            try await stores.postgres.withTransaction { other in
+                _ = try await other.execute("SELECT FROM receipt WHERE installation = 7 FOR UPDATE")
+                try await PostgresSession.withSession(configuration) { session in
+                    let nodes = try CleanUpNodes(session)
+                    try MessagePartitions.Purge(session: session, nodes: nodes, policies: policies, asOf: asOf).run {}
+                }
+            }
+            #expect(try await rows(stores) == [1, 1, 1, 1])
+            let largest = try await stores.sql(
+                "SELECT count(*) FROM deletion GROUP BY transaction_id ORDER BY 1 DESC LIMIT 1"
+            )[0].decode(0, as: Int.self)
+            #expect((1...CleanUpPace.batch(beside: 0)).contains(largest))
         }
     }
 
