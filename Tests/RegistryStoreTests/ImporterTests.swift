@@ -153,6 +153,35 @@ struct ImporterTests {
         }
     }
 
+    /// A set that waits has locked thousands of rows, so it lets go of them and begins again.
+    @Test func import_waitsForALock_onlyForSoLong() async throws {
+        #expect(InstallationImporter.sessionSettings["lock_timeout"] != nil)
+        try await TestStores.with { stores in
+            try await stores.register("phone", token: "aaaaaaaaaaaaaaaa", as: "alice")
+            _ = try await stores.sql(
+                """
+                DO $$ BEGIN
+                    EXECUTE format(
+                        'ALTER ROLE %I IN DATABASE %I SET lock_timeout = 400', current_user, current_database());
+                END $$
+                """)
+            let lines = [try line("other", token: "bbbbbbbbbbbbbbbb", user: "alice")]
+            let waiting: PostgresStatement = """
+                SELECT max(xact_start) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+                """
+            try await stores.postgres.holding("SELECT FROM user_guard FOR UPDATE") {
+                let imported = try await load(lines, into: stores).imported
+                #expect(imported == 1)
+            } meanwhile: { _ in
+                let first = try await stores.sql(waiting)[0].decode(0, as: PostgresTimestamp?.self)
+                try await eventually {
+                    let last = try await stores.sql(waiting)[0].decode(0, as: PostgresTimestamp?.self)
+                    return last.map { $0 != first } ?? false
+                }
+            }
+        }
+    }
+
     @Test func data_isIntact_whenTheSameInstallationsRegisterMeanwhile() async throws {
         try await TestStores.with { stores in
             for round in 0..<10 {

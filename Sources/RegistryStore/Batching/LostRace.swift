@@ -53,12 +53,14 @@ extension PostgresClient {
 }
 
 extension PostgresSession {
-    /// Runs a transaction, and again where it lost a race.
-    func withTransaction<Value>(attemptsMax: Int, _ body: () throws -> Value) throws -> Value {
+    /// Runs a transaction, and again where it lost a race or failed otherwise in a way that passes.
+    func withTransaction<Value>(
+        attemptsMax: Int, orIf passes: (any Error) -> Bool = { _ in false }, _ body: () throws -> Value
+    ) throws -> Value {
         for _ in 1..<attemptsMax {
             do {
                 return try withTransaction(body)
-            } catch let error where error.isLostRace {
+            } catch let error where error.isLostRace || passes(error) {
                 try checkCancellation()
             }
         }

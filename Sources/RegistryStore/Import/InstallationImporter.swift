@@ -58,8 +58,9 @@ public struct InstallationImporter: Sendable {
     }
 
     /// The session's settings: statements look up many keys by index, whatever the planner knows of a table that is
-    /// new; a set fits into memory.
+    /// new; a set fits into memory. A set that waits for a lock for longer lets go of its own locks and is tried again.
     public static let sessionSettings = [
+        "lock_timeout": "5s", "statement_timeout": "5min",
         "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
         "temp_buffers": "64MB", "work_mem": "64MB",
     ]
@@ -156,7 +157,7 @@ public struct InstallationImporter: Sendable {
             do {
                 let new = try NewInstallations(set, of: app, topics)
                 return try session.withTransaction { try new.write(in: session) }
-            } catch let error where error is NewInstallations.NotNew || error.isLostRace {}
+            } catch let error where error is NewInstallations.NotNew || error.isLostRace || error.isLockTimeout {}
         }
         return try withLines(set, session) { try merge(set, session) }
     }
@@ -198,7 +199,7 @@ public struct InstallationImporter: Sendable {
 
     /// A registration of the same installation may come in between, and the night job may forget a user.
     private func merge(_ set: [ImportedRow], _ session: PostgresSession) throws -> Counts {
-        try session.withTransaction(attemptsMax: Self.attemptsMax) {
+        try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
             let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
             let addedAll = try lockUsers(of: set, at: now, session)
             if set.contains(where: { $0.installation.session != nil }) {
