@@ -38,14 +38,11 @@ public final class RegistryClock: Sendable {
     public func begin(_ configuration: PostgresConfiguration) async throws {
         let latest = try await PostgresSession.withSession(configuration) { session in
             let stored = RegistryClockStatements.advance(to: Timestamp(microseconds: 0))
-            var latest: PostgresTimestamp = try session.execute(stored)[0].decode(0)
+            let latest: PostgresTimestamp = try session.execute(stored)[0].decode(0)
             guard try !Distribution.exists(session) else { return latest }
-            for app in try session.execute(RollUpStatements.allApps) {
-                let last = PostgresStatement(RegistryClockStatements.lastOfApp, try app.decode(0, as: Int32.self))
-                guard let time = try session.execute(last)[0].decode(0, as: PostgresTimestamp?.self) else { continue }
-                if time.microsecondsSince1970 > latest.microsecondsSince1970 { latest = time }
-            }
-            return latest
+            let last = PostgresStatement(RegistryClockStatements.lastEvent, latest)
+            guard let time = try session.execute(last)[0].decode(0, as: PostgresTimestamp?.self) else { return latest }
+            return max(time, latest)
         }
         _ = now(Timestamp(latest))
     }

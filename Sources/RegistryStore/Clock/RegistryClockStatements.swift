@@ -5,7 +5,7 @@ import PushRegistry
 enum RegistryClockStatements {
     static let named = [
         NamedStatement("advance", advanceSQL), NamedStatement("lastEvents", lastEvents),
-        NamedStatement("lastOfApp", lastOfApp), NamedStatement("pass", pass),
+        NamedStatement("lastEvent", lastEvent), NamedStatement("pass", pass),
     ]
 
     /// The time, in statements of the night job and of imports.
@@ -27,14 +27,19 @@ enum RegistryClockStatements {
             AND generation_after < (extract(epoch FROM now() + interval '1 day') * 1000000)::bigint
         """)
 
-    /// Returns about the latest time of the app's events, unless the clock was wrong by more than a day; NULL if there
-    /// is none. Events that lie next to each other in the feed may differ by the duration of a transaction.
-    static let lastOfApp = PreparedSQL(
-        serving: "Service, at start (R12): reads the time of an app's last events.",
+    /// The latest time of the last 100 events of each app; NULL if there are none. Events that lie next to each other
+    /// in the feed may differ by the duration of a transaction. Times more than a day ahead are ignored: the clock was
+    /// wrong. `$1` is the stored time. Of older events, only those of its month are read: an event of an earlier month
+    /// is not later.
+    static let lastEvent = PreparedSQL(
+        serving: "Service, at start (R12): reads the time of the last events.",
         """
-        SELECT max(at) FROM (
-            SELECT at FROM token_event WHERE app_id = $1 ORDER BY position DESC LIMIT 100) AS last
-        WHERE at < now() + interval '1 day'
+        SELECT max(last.at)
+        FROM app CROSS JOIN LATERAL (
+            SELECT at FROM token_event
+            WHERE app_id = app.id AND at >= date_trunc('month', $1::timestamptz, 'UTC')
+            ORDER BY position DESC LIMIT 100) AS last
+        WHERE last.at < now() + interval '1 day'
         """)
 
     /// Returns the time of a batch of the night job, and stores it for the services, unless another transaction stores
