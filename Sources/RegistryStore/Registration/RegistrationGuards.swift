@@ -104,12 +104,15 @@ struct RegistrationGuards {
     }
 
     private func decodeSessions(_ rows: PostgresResult, into tombstones: inout Tombstones) throws {
+        let userIDs = Dictionary(uniqueKeysWithValues: users.map { ($0.sha256, $0.id) })
         for row in rows {
-            let session = Tombstones.Session(app: app, sessionID: sessions[try row.position].id)
+            let id = sessions[try row.position].id
+            let session = Tombstones.Session(app: app, sessionID: id)
             tombstones.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
             tombstones.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
-            guard try row.decode(3, as: [UInt8]?.self) == sessions[try row.position].userSHA256 else { continue }
-            tombstones.seenSessions[session] = Timestamp(try row.decode(4, as: PostgresTimestamp.self))
+            guard let userID = try row.decode(3, as: [UInt8]?.self).flatMap({ userIDs[$0] }) else { continue }
+            tombstones.seenSessions[.init(app: app, sessionID: id, userID: userID)] = Timestamp(
+                try row.decode(4, as: PostgresTimestamp.self))
         }
     }
 }

@@ -107,8 +107,8 @@ enum RegistrationStatements {
         """)
 
     /// In the order of ids: the installations `$2`, the holders of the tokens `$3`, `$4` (R4), and the installations
-    /// that a new one with a keychain id of `$5` may replace (R5). At most 16 installations of a keychain id, because a
-    /// hostile client can send any keychain id.
+    /// that a new one with a keychain id of `$5` may replace (R5): the 16 active ones that were seen last, among 256
+    /// installations of the keychain id. A hostile client can send any keychain id.
     static let lock = PreparedSQL(
         serving: "PUT …/installations/{installId} (R4, R5): locks every installation that a batch may change.",
         """
@@ -125,8 +125,11 @@ enum RegistrationStatements {
             SELECT o.install_id
             FROM unnest($5::text[]) AS k (keychain_id)
             CROSS JOIN LATERAL (
-                SELECT i.install_id FROM installation i
-                WHERE i.app_id = $1 AND i.keychain_id = k.keychain_id LIMIT 16) AS o
+                SELECT s.install_id
+                FROM (
+                    SELECT install_id, state, last_seen_at FROM installation
+                    WHERE app_id = $1 AND keychain_id = k.keychain_id LIMIT 256) AS s
+                WHERE s.state = 'active' ORDER BY s.last_seen_at DESC LIMIT 16) AS o
         ), sorted AS MATERIALIZED (SELECT install_id FROM wanted ORDER BY install_id)
         SELECT i.*
         FROM sorted AS k

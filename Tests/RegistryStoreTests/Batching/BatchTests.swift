@@ -52,6 +52,39 @@ struct BatchTests {
         }
     }
 
+    /// Some apps use one session id for all users of a device.
+    @Test func endedSession_staysEnded_whenItsBatchNamesAnotherUserToo() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("phone", user: "alice", session: "device"))
+            _ = try await store.register(.make("phone"))
+            _ = try await store.database.execute(
+                """
+                UPDATE user_guard SET refused_before = clock_timestamp()
+                WHERE user_sha256 = \(UserDigest.sha256(try UserID("alice")))
+                """)
+            for users in [["alice", "bob"], ["bob", "alice"]] {
+                let outcomes = try await store.writeInOneBatch(
+                    users.map { try .make("\($0)-after-\(users[0])", user: $0, session: "device") })
+                let refused = zip(users, outcomes).filter { $1.status == nil }.map(\.0)
+                #expect(refused == ["alice"])
+            }
+        }
+    }
+
+    /// A device of a tester, for instance.
+    @Test func reinstall_isRecognised_afterMany() async throws {
+        try await withStore { store in
+            for number in 1...20 {
+                _ = try await store.register(.make("phone-\(number)", token: "t", keychain: "device"))
+            }
+            _ = try await store.register(.make("other", keychain: "device"))
+            _ = try await store.register(.make("new", keychain: "device"))
+            let replaced = try await store.strings(
+                "SELECT install_id FROM installation WHERE probably_replaced_by = 'new' ORDER BY install_id")
+            #expect(replaced == ["other", "phone-20"])
+        }
+    }
+
     /// The look-up has seen the token's row, so the first attempt does not add it.
     @Test func token_isAdded_whenTheNightJobHasDeletedItsRowAfterTheLookUp() async throws {
         try await withStore { store in

@@ -25,6 +25,17 @@ public struct Tombstones: Sendable {
         }
     }
 
+    /// A session with the user with whom it was first seen.
+    public struct SeenSession: Hashable, Sendable {
+        public let session: Session
+        public let userID: UserID
+
+        public init(app: AppNumber, sessionID: SessionID, userID: UserID) {
+            session = Session(app: app, sessionID: sessionID)
+            self.userID = userID
+        }
+    }
+
     /// A user's logout of one installation. Without a session, it ends the credentials that were issued before it.
     public struct OnInstallation: Hashable, Sendable {
         public let key: InstallationKey
@@ -44,8 +55,8 @@ public struct Tombstones: Sendable {
     public var endedSessions: [Session: Timestamp] = [:]
     /// When a session was excepted from the end of its user's sessions.
     public var keptSessions: [Session: Timestamp] = [:]
-    /// When a session was first seen with the user that the batch names.
-    public var seenSessions: [Session: Timestamp] = [:]
+    /// When a session was first seen. A session that was first seen with a user whom the batch does not name is absent.
+    public var seenSessions: [SeenSession: Timestamp] = [:]
     /// When users were logged out of installations.
     public var installations: [OnInstallation: Timestamp] = [:]
 
@@ -80,7 +91,8 @@ public struct Tombstones: Sendable {
         let here = key.flatMap { installations[.init(key: $0, userID: owner.userID, sessionID: session.id)] }
         let everywhere = Session(app: app, sessionID: session.id)
         let withUser = logout(of: owner, in: app).flatMap { logout in
-            seenSessions[everywhere].flatMap { $0 < logout ? logout : nil }
+            seenSessions[.init(app: app, sessionID: session.id, userID: owner.userID)]
+                .flatMap { $0 < logout ? logout : nil }
         }
         return [here, endedSessions[everywhere], withUser].compactMap(\.self)
     }
