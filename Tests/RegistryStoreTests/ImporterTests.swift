@@ -66,7 +66,10 @@ struct ImporterTests {
             """,
             "SELECT (to_jsonb(r) - 'added_at')::text FROM user_guard AS r ORDER BY 1",
             "SELECT (to_jsonb(r) - 'seen_at')::text FROM session AS r ORDER BY 1",
-            "SELECT (to_jsonb(r) - 'transaction_id')::text FROM rollup_delta AS r ORDER BY 1",
+            """
+            SELECT concat_ws(' ', topic, cell, expires_at, sum(active), sum(installations))
+            FROM rollup_delta GROUP BY topic, cell, expires_at ORDER BY 1
+            """,
             "SELECT to_jsonb(r)::text FROM token_holder AS r ORDER BY 1",
             "SELECT to_jsonb(r)::text FROM installation_owner AS r ORDER BY 1",
         ]
@@ -102,8 +105,8 @@ struct ImporterTests {
         }
     }
 
-    /// A set that has an installation twice is merged.
-    @Test func copiedSet_hasTheRowsOfAMergedOne() async throws {
+    /// The second set has an installation that the registry has, so it is looked up.
+    @Test func set_leadsToTheSameRows_whetherItIsExpectedToBeNewOrNot() async throws {
         try await TestStores.with { stores in
             let topics = try (1...2).map { number in
                 Topic(
@@ -128,28 +131,12 @@ struct ImporterTests {
                 """
                 TRUNCATE installation, token_holder, installation_owner, user_guard, session, token_event, rollup_delta
                 """)
-            let counts = try await load(lines + lines.prefix(1), into: stores, catalogue)
-            #expect(counts.imported == lines.count && counts.unchanged == 1)
+            #expect(try await load(Array(lines.prefix(1)), into: stores, catalogue).imported == 1)
+            let counts = try await load(lines + lines.suffix(1), into: stores, catalogue)
+            #expect(counts.imported == lines.count - 1 && counts.unchanged == 2)
             let merged = try await rows(stores)
-            #expect(merged == copied, "\(Set(merged).symmetricDifference(copied).sorted().prefix(4))")
-        }
-    }
-
-    /// A join of the set with itself would compare each of its lines with each other one.
-    @Test func lines_areFoundByHash_whateverThePlannerExpects() async throws {
-        try await TestStores.with { stores in
-            let plan = try await PostgresSession.withSession(stores.configuration) { session in
-                for (name, value) in InstallationImporter.sessionSettings {
-                    try session.run(script: "SET \(name) = '\(value)'")
-                }
-                _ = try session.execute(ImportStatements.createTable)
-                let merge = ImportStatements.merge(
-                    stores.app.number, at: PostgresTimestamp(microsecondsSince1970: 0), position: 0,
-                    TopicCatalogue(), checksUsers: true)
-                let lines = try session.execute(PostgresStatement("EXPLAIN \(sql: merge)"))
-                return try lines.map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
-            }
-            #expect(plan.contains("hashed SubPlan"), "\(plan)")
+            let difference = Set(merged).symmetricDifference(copied).sorted()
+            #expect(merged.count == copied.count && difference.isEmpty, "\(difference.prefix(4))")
         }
     }
 

@@ -80,18 +80,14 @@ public struct StatementTopic: Sendable {
     public let summary: String
     public let sessions: Sessions
     public let statements: [NamedStatement]
-    /// Runs first in the session, so that the statements are valid.
-    let setUp: PostgresStatement?
 
     init(
-        _ name: String, _ summary: String, _ lists: [[NamedStatement]], sessions: Sessions = .service,
-        setUp: PostgresStatement? = nil
+        _ name: String, _ summary: String, _ lists: [[NamedStatement]], sessions: Sessions = .service
     ) {
         self.name = name
         self.summary = summary
         self.sessions = sessions
         statements = lists.flatMap(\.self)
-        self.setUp = setUp
     }
 
     /// The statements whose names contain a word; nil if there are none.
@@ -99,6 +95,6 @@ public struct StatementTopic: Sendable {
     /// - Parameter word: `registration.lookUp` or a part of it, in any case.
     public func filtered(by word: String) -> StatementTopic? {
         let found = statements.filter { "\(name).\($0.name)".lowercased().contains(word.lowercased()) }
-        return found.isEmpty ? nil : StatementTopic(name, summary, [found], sessions: sessions, setUp: setUp)
+        return found.isEmpty ? nil : StatementTopic(name, summary, [found], sessions: sessions)
     }
 }

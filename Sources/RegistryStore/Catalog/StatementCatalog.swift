@@ -62,9 +62,7 @@ public enum StatementCatalog {
         StatementTopic(
             "runs", "The records of the night job's runs", [CleanUpLedgerStatements.named], sessions: .ordinary),
         StatementTopic("undo", "push-registry cleanup undo", [CleanUpUndoStatements.named], sessions: .ordinary),
-        StatementTopic(
-            "import", "push-registry import", [ImportCopyStatements.named, ImportStatements.named], sessions: .ordinary,
-            setUp: ImportStatements.createTable),
+        StatementTopic("import", "push-registry import", [ImportStatements.named], sessions: .ordinary),
         StatementTopic(
             "rebuild", "push-registry rebuild-rollup", [RollUpRebuildStatements.named], sessions: .ordinary),
         StatementTopic("verify", "push-registry verify", [VerifierStatements.named], sessions: .ordinary),

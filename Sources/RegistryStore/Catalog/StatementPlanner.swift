@@ -37,13 +37,13 @@ public struct StatementPlanner: Sendable {
         return try await PostgresSession.withSession(configuration) { session in
             try topic.statements.map { statement in
                 try session.checkCancellation()
-                return try plan(statement, topic.setUp, isDistributed: isDistributed, session)
+                return try plan(statement, isDistributed: isDistributed, session)
             }
         }
     }
 
     private func plan(
-        _ statement: NamedStatement, _ setUp: PostgresStatement?, isDistributed: Bool, _ session: PostgresSession
+        _ statement: NamedStatement, isDistributed: Bool, _ session: PostgresSession
     ) throws -> Plan {
         guard statement.isPlannable else { return .none }
         try session.run(
@@ -54,7 +54,6 @@ public struct StatementPlanner: Sendable {
             try? session.run(script: "DEALLOCATE ALL")
         }
         do {
-            if let setUp { _ = try session.execute(setUp.unprepared()) }
             return .lines(try explain(statement, isDistributed: isDistributed, session))
         } catch let error as PostgresError where error.sqlState != nil {
             return .refused(error)

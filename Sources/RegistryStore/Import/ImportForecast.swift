@@ -1,4 +1,3 @@
-import PostgresClient
 import PushRegistry
 
 /// Counts of the installations of an import as they would be right after it.
@@ -15,19 +14,18 @@ public struct ImportForecast: Hashable, Sendable {
 
     public init() {}
 
-    /// - Parameter row: of `ImportStatements.preview`.
-    init(_ row: PostgresRow) throws {
-        guard let provider = Provider(rawValue: try row.decode(0)) else { throw StoreError.failed("unknown provider") }
-        let count: Int = try row.decode(4)
-        if count > 0 { reachable[provider] = count }
-        retiredNextRun = try row.decode(5)
-        withoutTimeZone = try row.decode(6)
-        withoutUser = try row.decode(7)
-    }
-
-    /// - Parameter rows: of `ImportStatements.previewTopics`.
-    mutating func add(topics rows: [PostgresRow]) throws {
-        for row in rows { topics[TopicNumber(try row.decode(0)), default: 0] += try row.decode(1, as: Int.self) }
+    init(_ rows: [ImportedRow], _ bounds: CleanUpBounds) {
+        for row in rows.lazy.map(\.installation) {
+            let provider = row.token.provider
+            let reachability = Reachability(
+                state: .active, sessionExpiresAt: row.session?.expiresAt, settings: row.snapshot.settings,
+                provider: provider)
+            if reachability.obstacles(at: bounds.asOf).isEmpty { reachable[provider, default: 0] += 1 }
+            if row.lastSeenAt ?? bounds.asOf <= bounds.unseenSince(provider) { retiredNextRun += 1 }
+            if row.snapshot.device.timeZoneOffset == Device.noTimeZoneOffset { withoutTimeZone += 1 }
+            if row.userID == nil { withoutUser += 1 }
+            for code in row.topicChoices.codes where code > 0 { topics[TopicNumber(code), default: 0] += 1 }
+        }
     }
 
     static func += (left: inout ImportForecast, right: ImportForecast) {

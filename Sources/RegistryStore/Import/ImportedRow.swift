@@ -1,4 +1,5 @@
 import Crypto
+import PostgresClient
 import PushRegistry
 
 /// A line of an import with the values that the registry adds. A class, because copies of an installation are costly.
@@ -20,6 +21,47 @@ final class ImportedRow: Sendable {
         self.cell = cell
     }
 
-    /// As `installation.registrant` has it.
-    var registrant: Int64? { userSHA256.map { UserDigest.registrant($0) } }
+    var id: InstallID { installation.installID }
+
+    func address(in app: AppNumber) -> TokenAddress {
+        TokenAddress(app: app, provider: installation.token.provider, sha256: tokenSHA256)
+    }
+
+    /// Binds the columns of `ImportStatements.installations`.
+    ///
+    /// An empty registration digest matches no registration: the first registration writes the row, and may bind a
+    /// session. A time in the future counts as now. The generation begins at the microsecond of the import, above all
+    /// earlier generations of this id.
+    ///
+    /// - Parameter topics: the choices, over those of the user.
+    func bind(of app: AppNumber, topics: TopicChoices, at now: PostgresTimestamp, to binds: inout PostgresBinds) {
+        let registrant = userSHA256.map { UserDigest.registrant($0) }
+        let generation = now.microsecondsSince1970
+        let seenAt = installation.lastSeenAt.map { min($0, Timestamp(now)) } ?? Timestamp(now)
+        binds.bind(app.rawValue)
+        binds.bind(installation.installID.rawValue)
+        binds.bind(installation.token.provider.rawValue)
+        binds.bind(installation.token.text)
+        binds.bind(tokenSHA256)
+        binds.bind(installation.keys?.p256dh)
+        binds.bind(installation.keys?.auth)
+        binds.bind(installation.userID?.rawValue)
+        binds.bind(installation.session?.id.rawValue)
+        binds.bind(installation.session?.expiresAt?.postgres)
+        binds.bind(registrant)
+        binds.bind(registrant)
+        binds.bind(InstallationState.active.rawValue)
+        for _ in 0..<4 { binds.bind(generation) }
+        binds.bind((installation.createdAt.map { min($0, seenAt) } ?? seenAt).postgres)
+        binds.bind(seenAt.postgres)
+        binds.bind(seenAt.postgres)
+        binds.bind(now)
+        binds.bind(now)
+        binds.bind(cell)
+        binds.bind([UInt8]())
+        binds.bind(snapshotDigest)
+        binds.bind(installation.topicChoices.stored)
+        binds.bind(topics.stored)
+        SnapshotColumns.batch.bind(installation.snapshot, to: &binds)
+    }
 }

@@ -2,9 +2,8 @@ import Locking
 import PostgresClient
 import PushRegistry
 
-/// Loads installations of another system, in sets of one transaction each. It does not change existing installations,
-/// so a failed import can be run again. A set that is new to the registry goes straight into its tables
-/// (`NewInstallations`); a set of which the registry has a part is merged.
+/// Loads installations of another system, in sets of one transaction each (`ImportSet`). It does not change existing
+/// installations, so a failed import can be run again.
 public struct InstallationImporter: Sendable {
     /// The outcomes of lines.
     public struct Counts: Hashable, Sendable {
@@ -62,7 +61,7 @@ public struct InstallationImporter: Sendable {
     public static let sessionSettings = [
         "lock_timeout": "5s", "statement_timeout": "5min",
         "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off",
-        "temp_buffers": "64MB", "work_mem": "64MB",
+        "work_mem": "64MB",
     ]
 
     /// The lane on which an installation is loaded. Those of one user are on the same lane: a transaction that adds the
@@ -122,16 +121,14 @@ public struct InstallationImporter: Sendable {
         loaded: @escaping @Sendable (Counts) -> Void
     ) async throws {
         try await PostgresSession.withSession(database) { session in
-            _ = try session.execute(ImportStatements.createTable)
             // A set is expected to be as new as the one before it.
             var isNew = true
-            while let set = try nextSet(next, cells, session) {
+            while let lines = try nextSet(next, cells, session) {
                 try session.checkCancellation()
+                let set = ImportSet(lines, of: app, topics)
                 let counts =
-                    isDryRun
-                    ? try withLines(set, session) { try preview(set, session) }
-                    : try write(set, expectingNew: isNew, session)
-                isNew = counts.imported == set.count
+                    isDryRun ? try preview(set, session) : try write(set, expectingNew: isNew, session)
+                isNew = counts.imported == lines.count
                 loaded(counts)
             }
         }
@@ -152,88 +149,25 @@ public struct InstallationImporter: Sendable {
         return parts.joined().enumerated().map { ImportedRow($1, cell: numbers?[$0] ?? 0) }
     }
 
-    private func write(_ set: [ImportedRow], expectingNew: Bool, _ session: PostgresSession) throws -> Counts {
+    /// A registration of the same installation may come in between, and the night job may forget a user.
+    private func write(_ set: ImportSet, expectingNew: Bool, _ session: PostgresSession) throws -> Counts {
         if expectingNew {
             do {
-                let new = try NewInstallations(set, of: app, topics)
-                return try session.withTransaction { try new.write(in: session) }
-            } catch let error where error is NewInstallations.NotNew || error.isLostRace || error.isLockTimeout {}
+                return try session.withTransaction { try set.write(expectingNew: true, in: session) }
+            } catch let error where error.isLostRace || error.isLockTimeout {}
         }
-        return try withLines(set, session) { try merge(set, session) }
-    }
-
-    /// Copies the lines into the session's table for a statement.
-    private func withLines(
-        _ set: [ImportedRow], _ session: PostgresSession, _ body: () throws -> Counts
-    ) throws -> Counts {
-        _ = try session.copyIn(ImportStatements.copy) { writer in
-            for row in set {
-                try writer.write { binds in
-                    ImportStatements.binding.bind(row, to: &binds)
-                    SnapshotColumns.batch.bind(row.installation.snapshot, to: &binds)
-                }
-            }
-        }
-        let counts = try body()
-        _ = try session.execute(ImportStatements.empty)
-        return counts
-    }
-
-    private func preview(_ set: [ImportedRow], _ session: PostgresSession) throws -> Counts {
-        let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
-        let bounds = CleanUpBounds(policy, asOf: Timestamp(now))
-        var counts = Counts()
-        for row in try session.execute(ImportStatements.preview(app, bounds)) {
-            counts.unchanged += try row.decode(1, as: Int.self)
-            counts.skipped += try row.decode(2, as: Int.self)
-            counts.imported += try row.decode(3, as: Int.self)
-            counts.forecast += try ImportForecast(row)
-        }
-        if set.contains(where: { !$0.installation.topicChoices.isEmpty }) {
-            let rows = Array(try session.execute(ImportStatements.previewTopics(app, at: now)))
-            counts.topicChoices = try rows.reduce(0) { try $0 + $1.decode(2, as: Int.self) }
-            try counts.forecast.add(topics: rows)
-        }
-        return counts
-    }
-
-    /// A registration of the same installation may come in between, and the night job may forget a user.
-    private func merge(_ set: [ImportedRow], _ session: PostgresSession) throws -> Counts {
-        try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
-            let now: PostgresTimestamp = try session.execute(ImportStatements.now)[0].decode(0)
-            let addedAll = try lockUsers(of: set, at: now, session)
-            if set.contains(where: { $0.installation.session != nil }) {
-                _ = try session.execute(ImportStatements.addSessions(app))
-                let sessions = try session.execute(ImportStatements.shareSessions(app))[0]
-                guard try sessions.decode(0, as: Int64.self) == sessions.decode(1) else { throw LostRace() }
-            }
-            var counts = Counts()
-            let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
-            let merge = PostgresStatement(
-                ImportStatements.merge(app, at: now, position: position, topics, checksUsers: !addedAll))
-            let merged = try session.execute(merge)[0]
-            (counts.imported, counts.topicChoices) = (try merged.decode(0), try merged.decode(1))
-            if counts.imported > 0 {
-                // An insertion may have waited for the deletion of the same id, whose event must come earlier.
-                let ids = set.map(\.installation.installID.rawValue)
-                _ = try session.execute(RegistrationStatements.checkOrder(of: ids, in: app, at: Timestamp(now)))
-            }
-            guard counts.imported < set.count else { return counts }
-            let present: Int64 = try session.execute(ImportStatements.present(app))[0].decode(0)
-            counts.unchanged = Int(present) - counts.imported
-            counts.skipped = set.count - Int(present)
-            return counts
+        return try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
+            try set.write(expectingNew: false, in: session)
         }
     }
 
-    /// - Returns: whether this transaction has added all users. Else the rows of all of them are locked in share mode.
-    private func lockUsers(of set: [ImportedRow], at now: PostgresTimestamp, _ session: PostgresSession) throws -> Bool
-    {
-        guard set.contains(where: { $0.installation.userID != nil }) else { return true }
-        let added = try session.execute(ImportStatements.addUsers(app, at: now))[0]
-        if try added.decode(0, as: Int64.self) == added.decode(1) { return true }
-        let users = try session.execute(ImportStatements.shareUsers(app))[0]
-        guard try users.decode(0, as: Int64.self) == users.decode(1) else { throw LostRace() }
-        return false
+    private func preview(_ set: ImportSet, _ session: PostgresSession) throws -> Counts {
+        struct Preview: Error { let counts: Counts }
+        do {
+            try session.withTransaction { throw Preview(counts: try set.forecast(policy, in: session)) }
+            return Counts()
+        } catch let preview as Preview {
+            return preview.counts
+        }
     }
 }

@@ -1,0 +1,276 @@
+import PostgresClient
+import PushRegistry
+
+/// The lines of one transaction of an import. It reads what the registry has of them, leaves out the lines that it must
+/// not write, and copies the others into the tables. That takes PostgreSQL half of the time of INSERTs.
+///
+/// A row that another transaction adds at the same time violates a primary key: the transaction has lost a race.
+struct ImportSet {
+    private let app: AppNumber
+    private let topics: TopicCatalogue
+    /// Of all lines.
+    private let ids: [InstallID]
+    /// The first line of each installation.
+    private let rows: [ImportedRow]
+
+    /// - Parameter topics: of the choices, for their events.
+    init(_ lines: [ImportedRow], of app: AppNumber, _ topics: TopicCatalogue) {
+        (self.app, self.topics) = (app, topics)
+        ids = lines.map(\.id)
+        rows = lines.firsts { $0.id }
+    }
+
+    /// The lines to write, with what the registry has of them.
+    private struct Chosen {
+        let time: PostgresTimestamp
+        var counts = InstallationImporter.Counts()
+        /// In the order of ids.
+        var rows: [ImportedRow] = []
+        /// The tokens that have a row in `token_holder`, without a holder.
+        var freeTokens: Set<TokenAddress> = []
+        /// The choices of users, by their digests.
+        var choices: [[UInt8]: TopicChoices] = [:]
+
+        /// An installation's choices, over those of its user.
+        func topics(of row: ImportedRow) -> TopicChoices {
+            row.installation.topicChoices.over(row.userSHA256.flatMap { choices[$0] } ?? TopicChoices())
+        }
+    }
+
+    /// Runs in a transaction.
+    ///
+    /// - Parameter isNew: whether to expect that the registry has none of the installations and tokens, and not to look
+    ///   for them.
+    /// - Throws: `LostRace`, `PostgresError`, also if the registry has one of them.
+    func write(expectingNew isNew: Bool, in session: PostgresSession) throws -> InstallationImporter.Counts {
+        let chosen = try choose(expectingNew: isNew, adds: true, session)
+        guard !chosen.rows.isEmpty else { return chosen.counts }
+        try copyHolders(chosen, session)
+        try session.copy(chosen.rows, ImportStatements.installations) { row, binds in
+            row.bind(of: app, topics: chosen.topics(of: row), at: chosen.time, to: &binds)
+        }
+        try writeOwners(of: chosen.rows, expectingNew: isNew, session)
+        // After the waits for deletions of the same ids: their events come earlier.
+        let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
+        try copyEvents(chosen, at: position, session)
+        if let counts = delta(of: chosen).statement(in: app) { _ = try session.execute(counts) }
+        if !isNew {
+            let ids = chosen.rows.map(\.id.rawValue)
+            _ = try session.execute(RegistrationStatements.checkOrder(of: ids, in: app, at: Timestamp(chosen.time)))
+        }
+        return chosen.counts
+    }
+
+    /// Counts what `write` would do. It writes nothing; a transaction that it runs in should be rolled back, because it
+    /// locks rows.
+    func forecast(_ policy: AppPolicy, in session: PostgresSession) throws -> InstallationImporter.Counts {
+        let chosen = try choose(expectingNew: false, adds: false, session)
+        var counts = chosen.counts
+        counts.forecast = ImportForecast(chosen.rows, CleanUpBounds(policy, asOf: Timestamp(chosen.time)))
+        return counts
+    }
+}
+
+// MARK: - What the registry has
+
+extension ImportSet {
+    /// Takes locks in the order of every transaction: users, sessions, tokens.
+    ///
+    /// - Parameter adds: whether to add the users and sessions that the registry does not have.
+    private func choose(expectingNew isNew: Bool, adds: Bool, _ session: PostgresSession) throws -> Chosen {
+        let present = isNew ? [] : try presentInstallations(session)
+        var rest = rows.filter { !present.contains($0.id) }
+        var guards = Guards()
+        try guards.share(rest, of: app, session)
+        // A session that is added after a user's logout has a later time.
+        var chosen = Chosen(time: try session.execute(ImportStatements.now)[0].decode(0), choices: guards.choices)
+        if adds { try guards.add(rest, of: app, at: chosen.time, session) }
+        rest = rest.filter { !guards.refuse($0, at: Timestamp(chosen.time)) }.firsts { $0.address(in: app) }
+        if !isNew {
+            let holders = try lockHolders(of: rest, session)
+            rest = rest.filter { (holders[$0.address(in: app)] ?? nil) == nil }
+            chosen.freeTokens = Set(holders.filter { $0.value == nil }.keys)
+        }
+        chosen.rows = rest.sorted { $0.id.rawValue.utf8.lexicographicallyPrecedes($1.id.rawValue.utf8) }
+        // Of the lines about an installation that the registry has then, one is written or none.
+        let known = present.union(rest.map(\.id))
+        chosen.counts.imported = rest.count
+        chosen.counts.unchanged = ids.count { known.contains($0) } - rest.count
+        chosen.counts.skipped = ids.count { !known.contains($0) }
+        chosen.counts.topicChoices = rest.reduce(0) { $0 + $1.installation.topicChoices.count }
+        return chosen
+    }
+
+    private func presentInstallations(_ session: PostgresSession) throws -> Set<InstallID> {
+        let statement = PostgresStatement(ImportStatements.present, app.rawValue, rows.map(\.id.rawValue))
+        return Set(try session.execute(statement).map { try InstallID($0.decode(0)) })
+    }
+
+    private func lockHolders(
+        of rows: [ImportedRow], _ session: PostgresSession
+    ) throws -> [TokenAddress: InstallID?] {
+        let tokens = TokenAddress.inLockOrder(rows.map { $0.address(in: app) })
+        var holders: [TokenAddress: InstallID?] = [:]
+        for row in try session.execute(ImportStatements.lockHolders(of: tokens, in: app)) {
+            var reader = ColumnReader(row)
+            let token = TokenAddress(app: app, provider: try reader.nextLabel(), sha256: try reader.next())
+            holders[token] = .some(try reader.next(String?.self).map { try InstallID($0) })
+        }
+        return holders
+    }
+
+    /// The rows of the lines' users and sessions (R7), locked in share mode.
+    private struct Guards {
+        private var refusedBefore: [[UInt8]: Timestamp] = [:]
+        private var endedSessions: Set<String> = []
+        private var knownUsers: Set<[UInt8]> = []
+        private var knownSessions: Set<String> = []
+        private(set) var choices: [[UInt8]: TopicChoices] = [:]
+
+        mutating func share(_ rows: [ImportedRow], of app: AppNumber, _ session: PostgresSession) throws {
+            let users = Self.users(of: rows)
+            if !users.isEmpty {
+                let share = PostgresStatement(GuardStatements.shareUsers, app.rawValue, users)
+                for row in try session.execute(share) {
+                    let user = users[try row.decode(0, as: Int.self) - 1]
+                    knownUsers.insert(user)
+                    refusedBefore[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+                    choices[user] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+                }
+            }
+            let sessions = Self.sessions(of: rows).map(\.id)
+            guard !sessions.isEmpty else { return }
+            let share = PostgresStatement(GuardStatements.shareSessions, app.rawValue, sessions)
+            for row in try session.execute(share) {
+                let id = sessions[try row.decode(0, as: Int.self) - 1]
+                knownSessions.insert(id)
+                if try row.decode(1, as: PostgresTimestamp?.self) != nil { endedSessions.insert(id) }
+            }
+        }
+
+        /// Adds the rows that are missing.
+        func add(
+            _ rows: [ImportedRow], of app: AppNumber, at now: PostgresTimestamp, _ session: PostgresSession
+        ) throws {
+            let users = Self.users(of: rows).filter { !knownUsers.contains($0) }
+            if !users.isEmpty {
+                _ = try session.copyIn(ImportStatements.users) { writer in
+                    for user in users { try writer.write(app.rawValue, user, now) }
+                }
+            }
+            let sessions = Self.sessions(of: rows).filter { !knownSessions.contains($0.id) }
+            guard !sessions.isEmpty else { return }
+            _ = try session.copyIn(ImportStatements.sessions) { writer in
+                for (id, user) in sessions { try writer.write(app.rawValue, id, user, now) }
+            }
+        }
+
+        /// Whether the line's user was logged out everywhere or erased after the line's time, or its session was ended.
+        /// A line without a time counts as older than every logout.
+        func refuse(_ row: ImportedRow, at now: Timestamp) -> Bool {
+            if let session = row.installation.session, endedSessions.contains(session.id.rawValue) { return true }
+            guard let logout = row.userSHA256.flatMap({ refusedBefore[$0] }) else { return false }
+            return row.installation.lastSeenAt.map { logout > min($0, now) } ?? true
+        }
+
+        private static func users(of rows: [ImportedRow]) -> [[UInt8]] {
+            Set(rows.compactMap(\.userSHA256)).sorted { $0.lexicographicallyPrecedes($1) }
+        }
+
+        private static func sessions(of rows: [ImportedRow]) -> [(id: String, userSHA256: [UInt8])] {
+            var users: [String: [UInt8]] = [:]
+            for row in rows {
+                guard let id = row.installation.session?.id.rawValue, let user = row.userSHA256 else { continue }
+                users[id] = users[id] ?? user
+            }
+            return users.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0, $1) }
+        }
+    }
+}
+
+// MARK: - Writing
+
+extension ImportSet {
+    private func copyHolders(_ chosen: Chosen, _ session: PostgresSession) throws {
+        let holders = chosen.rows.map { (token: $0.address(in: app), id: $0.id) }
+        let new = holders.filter { !chosen.freeTokens.contains($0.token) }
+            .sorted { $0.token.precedesInLockOrder($1.token) }
+        _ = try session.copyIn(ImportStatements.holders) { writer in
+            for (token, id) in new {
+                try writer.write(app.rawValue, token.provider.rawValue, token.sha256, id.rawValue)
+            }
+        }
+        let free = holders.filter { chosen.freeTokens.contains($0.token) }.map { ($0.token, InstallID?.some($0.id)) }
+        if !free.isEmpty { _ = try session.execute(HolderStatements.move(free, in: app)) }
+    }
+
+    /// The row of a returning user exists already.
+    private func writeOwners(of rows: [ImportedRow], expectingNew isNew: Bool, _ session: PostgresSession) throws {
+        let bound = rows.compactMap { row in row.installation.userID.map { (row, $0) } }
+        guard !bound.isEmpty else { return }
+        guard isNew else {
+            var owners = OwnerChanges()
+            for (row, userID) in bound {
+                let owned = row.installation.session.map { Owner.Session(id: $0.id, expiresAt: $0.expiresAt) }
+                owners.add(from: nil, to: Owner(userID: userID, session: owned), on: row.id)
+            }
+            if let begun = owners.begun(in: app) { _ = try session.execute(begun) }
+            return
+        }
+        _ = try session.copyIn(ImportStatements.owners) { writer in
+            for (row, userID) in bound {
+                try writer.write(
+                    app.rawValue, userID.rawValue, row.id.rawValue, row.installation.session?.id.rawValue)
+            }
+        }
+    }
+
+    private func copyEvents(_ chosen: Chosen, at position: Int64, _ session: PostgresSession) throws {
+        let generation = chosen.time.microsecondsSince1970
+        _ = try session.copyIn(ImportStatements.events) { writer in
+            for row in chosen.rows {
+                func write(_ event: EventKind, before: Int64, topics: [String]?) throws {
+                    try writer.write(
+                        position, chosen.time, app.rawValue, row.id.rawValue, event.rawValue, ImportStatements.reason,
+                        ImportStatements.actor, row.installation.token.provider.rawValue, row.tokenSHA256,
+                        row.installation.userID?.rawValue, InstallationState.active.rawValue, before, generation,
+                        topics)
+                }
+                try write(.imported, before: 0, topics: nil)
+                guard !row.installation.topicChoices.isEmpty else { continue }
+                try write(.topicsChanged, before: generation, topics: slugs(of: row.installation.topicChoices))
+            }
+        }
+    }
+
+    private func slugs(of choices: TopicChoices) -> [String] {
+        choices.codes.compactMap { topics[TopicNumber(abs($0))]?.slug }.sorted().map(\.rawValue)
+    }
+
+    private func delta(of chosen: Chosen) -> RollUpDelta {
+        var delta = RollUpDelta()
+        for row in chosen.rows {
+            delta.addActive(
+                in: row.cell, expiringAt: row.installation.session?.expiresAt, topics: chosen.topics(of: row))
+        }
+        return delta
+    }
+}
+
+extension PostgresSession {
+    fileprivate func copy(
+        _ rows: [ImportedRow], _ statement: PostgresStatement, _ bind: (ImportedRow, inout PostgresBinds) -> Void
+    ) throws {
+        _ = try copyIn(statement) { writer in
+            for row in rows { try writer.write { bind(row, &$0) } }
+        }
+    }
+}
+
+extension Array {
+    /// The first element of each key, in the array's order.
+    fileprivate func firsts<Key: Hashable>(_ key: (Element) -> Key) -> [Element] {
+        var seen: Set<Key> = []
+        return filter { seen.insert(key($0)).inserted }
+    }
+}
