@@ -86,7 +86,8 @@ SELECT concat_ws('.', system_identifier, (SELECT oid FROM pg_database WHERE datn
 FROM pg_control_system();
 
 -- Gives the events of a restored dump positions below all future ones, in the order in which they were written, unless
--- they have such positions, and begins a new epoch. Returns false if the database was not restored from a dump.
+-- they have such positions, and begins a new epoch. Deltas of the roll-up that are not folded count as of a transaction
+-- before all others; the folded ones are deleted. Returns false if the database was not restored from a dump.
 CREATE FUNCTION adopt_restored_events() RETURNS boolean LANGUAGE plpgsql
     -- The service's sessions switch these off.
     SET enable_seqscan = on SET enable_hashjoin = on AS $$
@@ -116,6 +117,9 @@ BEGIN
     SELECT left(md5(gen_random_uuid()::text), 16), identity FROM database_identity
     ON CONFLICT (singleton) DO UPDATE SET epoch = excluded.epoch, identity = excluded.identity;
     DELETE FROM dropped_history;
+    DELETE FROM rollup_delta d USING rollup_state s WHERE s.app_id = d.app_id AND d.transaction_id < s.horizon;
+    UPDATE rollup_delta SET transaction_id = 0;
+    UPDATE rollup_state SET horizon = 0, marks = '{0}';
     PERFORM renumber_notifications();
     -- Services cache the epoch beside the apps.
     UPDATE directory_version SET version = version + 1;

@@ -1,6 +1,6 @@
 -- The roll-up: the number of installations by provider, locale, time zone, OS version and authorization, exact at every
 -- moment. No row is hot: the transaction that changes installations appends deltas, and a background task folds them
--- into the counts. A reader adds counts and deltas in one statement. Every row belongs to one app.
+-- into the counts. A reader adds counts and deltas of one snapshot. Every row belongs to one app.
 
 -- The time zones that AT TIME ZONE accepts. pg_timezone_names reads hundreds of files: too slow for each question.
 CREATE TABLE known_time_zone (
@@ -68,7 +68,8 @@ CREATE TABLE rollup_cell (
         authorization_status, authorization_assumed)
 );
 
--- The changes of one transaction, summed by cell.
+-- The changes of one transaction, summed by cell. A fold adds them to the cube, and keeps them for some ten minutes:
+-- the cubes in the memory of services follow them.
 CREATE TABLE rollup_delta (
     app_id integer NOT NULL,
     -- 0: of all installations. Else of those with a choice about a topic: its number, negative if they left it.
@@ -79,14 +80,16 @@ CREATE TABLE rollup_delta (
     -- When the sessions of these installations expire. NULL: they do not expire, or the installations are not active.
     expires_at timestamptz,
     active bigint NOT NULL,
-    installations bigint NOT NULL
+    installations bigint NOT NULL,
+    -- Active installations whose session has expired: a sweep moved them here from rollup_expiry.
+    expired bigint NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
--- A reader begins at the horizon. A long snapshot may keep folded rows from being vacuumed; they cost the reader
+-- Readers begin at a transaction. A long snapshot may keep older rows from being vacuumed; they cost the reader
 -- nothing.
 CREATE INDEX rollup_delta_transaction ON rollup_delta (app_id, transaction_id);
 
 -- Active installations of admitted cells whose session expires, by the time of expiry. They count as reachable in the
--- levels until they are swept. A reader subtracts the rows that have expired. A count may be negative.
+-- cube until they are swept. A reader subtracts the rows that have expired. A count may be negative.
 CREATE TABLE rollup_expiry (
     app_id integer NOT NULL,
     -- As in rollup_delta.
@@ -97,197 +100,32 @@ CREATE TABLE rollup_expiry (
     PRIMARY KEY (app_id, expires_at, topic, cell)
 ) WITH (fillfactor = 80);
 
--- The transaction that locks an app's row may move counts of the app between these tables.
+-- The transaction that locks an app's row may fold.
 CREATE TABLE rollup_state (
     app_id integer PRIMARY KEY,
-    -- All deltas of earlier transactions are folded.
-    horizon bigint NOT NULL DEFAULT 0
+    -- All deltas of earlier transactions are folded, and no others.
+    horizon bigint NOT NULL DEFAULT 0,
+    -- How many deltas were folded.
+    folded bigint NOT NULL DEFAULT 0,
+    -- Grows with each rebuild. Cubes in memory are of one version.
+    version bigint NOT NULL DEFAULT 0,
+    -- Horizons of the last ten minutes, the oldest first. Deltas of transactions before the first one are deleted.
+    marks bigint[] NOT NULL DEFAULT '{0}',
+    marked_at timestamptz NOT NULL DEFAULT now()
 );
 
--- The levels: the folded counts, by some of the values of cells. Each question reads the smallest level that has its
--- fields. The service's type RollUpLevel lists the levels. A count may be negative for a moment, if a decrease is
--- folded before the increase that came first. A row whose counts are all zero is deleted.
-
--- By cell: the cube. All other levels are sums of it. Queries that no smaller level can serve read it.
+-- The cube: the folded counts by cell. A count may be negative for a moment, if a decrease is folded before the
+-- increase that came first. A row whose counts are all zero is deleted.
 CREATE TABLE rollup_cube (
     reachable bigint NOT NULL,
     active bigint NOT NULL,
     installations bigint NOT NULL,
     cell bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    version_number bigint NOT NULL,
     app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, cell)
+    -- As in rollup_delta.
+    topic integer NOT NULL DEFAULT 0,
+    PRIMARY KEY (app_id, topic, cell)
 ) WITH (fillfactor = 80);
-
--- Version, locale or zone, with provider, authorization and system: a few thousand rows, whatever the fleet. This level
--- has the spellings of versions.
-CREATE TABLE rollup_version (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    system_number bigint NOT NULL,
-    spelling_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, version_number, spelling_number, system_number, provider, authorization_status)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_locale (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, locale_number, system_number, provider, authorization_status)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_zone (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, zone_number, time_zone_offset, system_number, provider, authorization_status)
-) WITH (fillfactor = 80);
-
--- Two of version, locale and zone: ten thousand rows and more. The index by count finds the largest rows without
--- reading the others, and rollup_size has their number. The offset distinguishes rows of a zone only if the zone is
--- unknown.
-CREATE TABLE rollup_locale_zone (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    PRIMARY KEY (app_id, locale_number, zone_number, time_zone_offset)
-) WITH (fillfactor = 80);
-CREATE INDEX rollup_locale_zone_reachable ON rollup_locale_zone (app_id, reachable);
-CREATE INDEX rollup_locale_zone_offset ON rollup_locale_zone (app_id) WHERE time_zone_offset <> 0;
-
-CREATE TABLE rollup_locale_version (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    PRIMARY KEY (app_id, locale_number, version_number)
-) WITH (fillfactor = 80);
-CREATE INDEX rollup_locale_version_reachable ON rollup_locale_version (app_id, reachable);
-
-CREATE TABLE rollup_zone_version (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    PRIMARY KEY (app_id, zone_number, version_number, time_zone_offset)
-) WITH (fillfactor = 80);
-CREATE INDEX rollup_zone_version_reachable ON rollup_zone_version (app_id, reachable);
-CREATE INDEX rollup_zone_version_offset ON rollup_zone_version (app_id) WHERE time_zone_offset <> 0;
-
--- Three fields and more, for questions that would take too long to sum from the cube. Levels with a provider have the
--- system, too.
-CREATE TABLE rollup_locale_zone_provider (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, locale_number, zone_number, time_zone_offset, system_number, provider, authorization_status)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_locale_version_provider (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    provider provider NOT NULL,
-    PRIMARY KEY (app_id, locale_number, version_number, system_number, provider)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_zone_version_provider (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    provider provider NOT NULL,
-    PRIMARY KEY (app_id, zone_number, version_number, time_zone_offset, system_number, provider)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_locale_zone_version (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    PRIMARY KEY (app_id, locale_number, zone_number, version_number, time_zone_offset)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_locale_version_authorization (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, locale_number, version_number, authorization_status)
-) WITH (fillfactor = 80);
-
-CREATE TABLE rollup_zone_version_authorization (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, zone_number, version_number, time_zone_offset, authorization_status)
-) WITH (fillfactor = 80);
-
--- The number of rows of a level that count a reachable installation, for the levels with an index by count.
-CREATE TABLE rollup_size (
-    app_id integer NOT NULL,
-    level text COLLATE "C" NOT NULL,
-    reachable bigint NOT NULL,
-    PRIMARY KEY (app_id, level)
-);
 
 -- A sum of counts without numeric arithmetic, which takes most of the time of sum(bigint).
 CREATE AGGREGATE sum_counts(bigint) (

@@ -90,22 +90,3 @@ ALTER TABLE token_event
     ADD COLUMN topics text[];
 -- An erasure finds the events of a user's choices here.
 CREATE INDEX token_event_user ON token_event (app_id, user_id, id) WHERE install_id IS NULL;
-
--- The level of the roll-up that counts installations with a choice: by topic, with the sign of the choice, and by cell.
--- The subscribers of a topic with the default "out" are those that chose it; with "in", all but those that left it.
-CREATE TABLE rollup_topic (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    cell bigint NOT NULL,
-    locale_number bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    system_number bigint NOT NULL,
-    version_number bigint NOT NULL,
-    app_id integer NOT NULL,
-    topic integer NOT NULL,
-    time_zone_offset integer NOT NULL,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
-    PRIMARY KEY (app_id, topic, cell)
-) WITH (fillfactor = 80);

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 
 extension AudienceField {
-    /// The column of `installation`, and of the roll-up if it has one, that holds the field; nil for a field of several
-    /// columns, and for settings, which share one.
+    /// The column of `installation` that holds the field; nil for a field of several columns, and for settings, which
+    /// share one.
     var column: PostgresSQL? {
         switch self {
         case .provider: "provider"
@@ -30,35 +30,8 @@ extension AudienceField {
         PackedSettings.digit(of: self).map { "(settings >> \(sql: PostgresSQL(trusted: "\(4 * $0)")) & 15)" }
     }
 
-    /// The dimensions of the roll-up that have the field; nil if only the installations have it.
-    var dimensions: RollUpDimensions? {
-        switch self {
-        case .provider: .provider
-        case .locale: .locale
-        case .timeZone: .timeZone
-        case .utcOffset, .localTime: [.timeZone, .sentOffset]
-        case .systemName: .systemName
-        case .osVersion: .osVersion
-        case .authorizationStatus: .authorization
-        // The roll-up counts choices separately: see `AudienceSource.counting`.
-        case .topic: []
-        default: nil
-        }
-    }
-
     /// Whether the field also needs the present offsets of the zones.
     var needsZones: Bool { self == .utcOffset || self == .localTime }
-}
-
-extension RollUpDimensions {
-    /// The dimensions that have all of these fields; nil if only the installations have them.
-    init?(of fields: Set<AudienceField>) {
-        self = []
-        for field in fields {
-            guard let dimensions = field.dimensions else { return nil }
-            formUnion(dimensions)
-        }
-    }
 }
 
 /// The offsets of all zones at a moment, as the table expression `zone (zone_name, utc_offset)`.
@@ -70,14 +43,14 @@ enum ZoneOffsets {
 
     /// Materialized, so that it is computed once for each zone and not for each row.
     ///
-    /// - Parameter rollUp: leaves out the zones that none of its cells has. A session reads a file for each zone when
-    ///   it first computes its offset, which takes 0.1 s for all zones. Nil if rows of installations are read.
-    static func definition(at asOf: Timestamp, in rollUp: RollUp?) -> PostgresSQL {
+    /// - Parameter app: leaves out the zones that none of its cells has. A session reads a file for each zone when it
+    ///   first computes its offset, which takes 0.1 s for all zones. Nil if rows of installations are read.
+    static func definition(at asOf: Timestamp, of app: AppNumber?) -> PostgresSQL {
         let used: PostgresSQL =
-            rollUp.map { rollUp in
+            app.map { app in
                 """
                  WHERE EXISTS (\
-                SELECT FROM rollup_text WHERE app_id = \(rollUp.app.rawValue) AND text = name)
+                SELECT FROM rollup_text WHERE app_id = \(app.rawValue) AND text = name)
                 """
             } ?? ""
         return """
@@ -88,7 +61,7 @@ enum ZoneOffsets {
             """
     }
 
-    /// The zone of a row, or of a text of the roll-up; NULL for none.
+    /// The zone of a row, or of a text of cells; NULL for none.
     static func zone(of name: PostgresSQL) -> PostgresSQL {
         "nullif(\(sql: name), \(sql: PostgresSQL(literal: Device.noTimeZone)))"
     }

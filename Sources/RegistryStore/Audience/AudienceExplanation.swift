@@ -6,13 +6,9 @@ enum AudienceExplanation {
     /// - Parameters:
     ///   - text: the plan, as `explain` returns it.
     ///   - tableRows: about the number of installations of all apps.
-    static func plan(_ text: String, tableRows: Int64, isRollUp: Bool) -> AudiencePlan {
+    static func plan(_ text: String, tableRows: Int64) -> AudiencePlan {
         let plans = (try? JSONSerialization.jsonObject(with: Data(text.utf8))) as? [[String: Any]]
         let nodes = plans?.first?["Plan"].map(nodes(of:)) ?? []
-        if isRollUp {
-            let leaves = nodes.filter { $0["Relation Name"] != nil }
-            return AudiencePlan(path: .rollUp, estimatedRows: leaves.map(rows).reduce(0, +))
-        }
         let scans = nodes.filter { ($0["Relation Name"] as? String) == "installation" }
         let found = nodes.filter(isSelective)
         guard let scan = scans.first, !found.isEmpty else {

@@ -1,13 +1,12 @@
 import PostgresClient
 import PushRegistry
 
-/// A filter as SQL over the columns of a row, the same for `installation` and for the roll-up.
+/// A filter as SQL over the columns of `installation`. `CubeFilter` is the same over cells.
 ///
 /// Each condition is true or false and never NULL (R16), so NOT inverts it.
 struct AudiencePredicate {
     /// The time at which conditions on times and zones are evaluated.
     let asOf: Timestamp
-    let source: AudienceSource
 
     func sql(_ filter: AudienceFilter) -> PostgresSQL {
         switch filter {
@@ -39,10 +38,10 @@ struct AudiencePredicate {
         }
     }
 
-    private func column(_ field: AudienceField) -> PostgresSQL { source.column(field) }
+    private func column(_ field: AudienceField) -> PostgresSQL { AudienceSource.column(field) }
 
     private func versionKey(_ field: AudienceField) -> PostgresSQL {
-        source.versionKey(of: column(field))
+        AudienceSource.versionKey(of: column(field))
     }
 
     private func exists(_ field: AudienceField) -> PostgresSQL {
@@ -75,19 +74,14 @@ extension AudiencePredicate {
         }
     }
 
-    /// The roll-up's rows are about one topic that is not locked; a column says whether they count subscribers.
     private func isSubscribed(toOneOf topics: [Topic]) -> PostgresSQL {
         if topics.contains(where: \.content.isLocked) { return "true" }
-        if source.rollUp != nil { return topics.isEmpty ? "false" : "subscribed" }
         return joined(topics.map { TopicChoiceStatements.isSubscribed(to: $0) }, " OR ", none: "false")
     }
 
-    /// Settings are compared by their codes, except columns of the roll-up.
+    /// Settings are compared by their codes.
     private func choice(_ field: AudienceField, _ names: [String]) -> PostgresSQL {
         if field == .provider { return "provider = ANY (\(names)::text[]::provider[])" }
-        if source.rollUp != nil {
-            return "\(sql: column(field)) = ANY (\(names)::text[]::authorization_status[])"
-        }
         let codes = names.compactMap { PackedSettings.names(of: field)?.firstIndex(of: $0) }.map(Int64.init)
         return "\(sql: column(field)) = ANY (\(codes))"
     }

@@ -37,11 +37,20 @@ public struct AudienceStoreLimits: Sendable {
 }
 
 /// The snapshot that a query reads.
-struct AudienceMoment {
-    let asOf: Timestamp
-    /// Whether overflow cells count installations of the app. The roll-up knows only the provider and the authorization
-    /// of these.
-    let overflows: Bool
+struct AudienceMoment: Sendable {
+    var asOf: Timestamp
+    /// The oldest transaction that was running. All earlier ones have ended; the snapshot has what they wrote.
+    let firstRunning: Int64
+    /// The run of the server, and its tables: a restored dump, and a failover to another server, change it.
+    let identity: String
+
+    /// - Parameter result: of `AudienceSessionStatements.moment`.
+    init(_ result: PostgresResult) throws {
+        let row = try result[0]
+        (asOf, firstRunning, identity) = (
+            Timestamp(try row.decode(0)), try row.decode(1), try row.decode(2)
+        )
+    }
 }
 
 /// Lends transactions that read one snapshot.
@@ -49,10 +58,19 @@ struct AudienceSessions {
     let postgres: PostgresClient
     let limits: AudienceStoreLimits
 
-    /// Lends a connection within a transaction that reads one snapshot. Any error, and a cancellation, closes the
-    /// connection: the server notices it within a second, and stops the statement.
+    /// Lends a connection within a transaction that reads one snapshot.
     func withMoment<Value>(
-        of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
+        _ body: (PostgresConnection, AudienceMoment) async throws -> Value
+    ) async throws -> Value {
+        try await withTransaction([PostgresStatement(AudienceSessionStatements.moment)]) { connection, opened in
+            try await body(connection, AudienceMoment(opened[0]))
+        }
+    }
+
+    /// Lends a connection within a transaction that reads one snapshot, after these statements. Any error, and a
+    /// cancellation, closes the connection: the server notices it within a second, and stops the statement.
+    func withTransaction<Value>(
+        _ first: [PostgresStatement], _ body: (PostgresConnection, [PostgresResult]) async throws -> Value
     ) async throws -> Value {
         do {
             return try await postgres.withConnection { connection in
@@ -61,13 +79,8 @@ struct AudienceSessions {
                     defer { loan.end() }
                     do {
                         let opened = try await connection.execute(
-                            [
-                                PostgresStatement(AudienceSessionStatements.begin),
-                                PostgresStatement(AudienceSessionStatements.moment, app.rawValue),
-                            ], timeout: timeout)
-                        let moment = AudienceMoment(
-                            asOf: Timestamp(try opened[1][0].decode(0)), overflows: try opened[1][0].decode(1))
-                        return try await body(connection, moment)
+                            [PostgresStatement(AudienceSessionStatements.begin)] + first, timeout: timeout)
+                        return try await body(connection, Array(opened.dropFirst()))
                     } catch {
                         await connection.close()
                         throw error

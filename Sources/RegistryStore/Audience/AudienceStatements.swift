@@ -14,16 +14,12 @@ struct AudienceStatements {
     }
 
     var count: PostgresSQL {
-        "\(sql: with(audience.filter.fields)) SELECT \(sql: source.count) \(sql: matching(audience.filter.fields))"
+        "\(sql: with(audience.filter.fields)) SELECT count(*) \(sql: matching(audience.filter.fields))"
     }
 
     /// The groups' values, their count, the count of all and the number of groups.
     func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
         let used = audience.filter.fields.union(fields)
-        if let rollUp = source.rollUp, !fields.contains(.topic) {
-            let breakdown = RollUpBreakdown(audience, by: fields, limit: limit, in: rollUp, where: predicate)
-            return "\(sql: with(used, and: breakdown.definitions)) \(sql: breakdown.sql)"
-        }
         let keys = fields.indices.map { PostgresSQL(identifier: "key\($0)") }
         let texts = fields.indices.map { PostgresSQL(identifier: "text\($0)") }
         let values = fields.indices.map { number -> PostgresSQL in
@@ -34,13 +30,13 @@ struct AudienceStatements {
         let order = fields.indices.map { self.order(of: fields[$0], keys[$0], texts[$0]) }.joined(separator: ", ")
         let grouped: PostgresSQL = """
             grouped AS (
-                SELECT \(sql: values.joined(separator: ", ")), \(sql: source.count) AS number \(sql: matching(used))
+                SELECT \(sql: values.joined(separator: ", ")), count(*) AS number \(sql: matching(used))
                 GROUP BY \(sql: keys.joined(separator: ", ")))
             """
         return """
             \(sql: with(used, and: [grouped]))
             SELECT \(sql: texts.joined(separator: ", ")), number, sum(number) OVER ()::bigint, count(*) OVER ()
-            FROM grouped WHERE number > 0 ORDER BY number DESC, \(sql: order) LIMIT \(Int64(limit))
+            FROM grouped ORDER BY number DESC, \(sql: order) LIMIT \(Int64(limit))
             """
     }
 
@@ -53,21 +49,24 @@ struct AudienceStatements {
         """
     }
 
+    /// The zones of the installations, for `waves`.
+    var zones: PostgresSQL {
+        """
+        SELECT \(sql: AudienceSource.column(.timeZone)) AS zone_id, zone_name IS NULL AS is_unknown,
+            CASE WHEN zone_name IS NULL THEN \(sql: ZoneOffsets.utcOffset) END AS sent_offset, count(*) AS number
+        \(sql: matching(audience.filter.fields.union([.utcOffset, .timeZone]))) GROUP BY 1, 2, 3
+        """
+    }
+
     /// At most 1,000 zones are named for each instant, because clients may send any text as a zone. If an import knew
     /// only the offset, the zone has no name; if it knew neither, there is no instant.
-    func waves(_ time: LocalTime, on day: CalendarDay) -> PostgresSQL {
-        let used = audience.filter.fields.union([.utcOffset, .timeZone])
+    ///
+    /// - Parameter zones: a SELECT, of installations or of `CubeQuery.zones`.
+    func waves(_ time: LocalTime, on day: CalendarDay, of zones: PostgresSQL) -> PostgresSQL {
         let shown: PostgresSQL = "(\(day.description)::date + \(Int64(time.seconds)) * interval '1 second')"
-        let zones: PostgresSQL = """
-            zones AS (
-                SELECT \(sql: source.column(.timeZone)) AS zone_id, zone_name IS NULL AS is_unknown,
-                    CASE WHEN zone_name IS NULL THEN \(sql: ZoneOffsets.utcOffset) END AS sent_offset,
-                    \(sql: source.count) AS number \(sql: matching(used))
-                GROUP BY 1, 2, 3)
-            """
         let isSkipped: PostgresSQL = "clock <> \(sql: shown)"
         return """
-            \(sql: with(used, and: [zones]))
+            \(sql: with([.utcOffset], and: ["zones AS (\(sql: zones))"]))
             SELECT instant, sum(number)::bigint,
                 coalesce((array_agg(DISTINCT zone_id) FILTER (WHERE zone_id IS NOT NULL))[1:1000], '{}'),
                 bool_or(zone_id IS NULL),
@@ -86,7 +85,7 @@ struct AudienceStatements {
                     SELECT zone_id, number, is_unknown, CASE
                         WHEN is_unknown THEN (\(sql: shown) - sent_offset * interval '1 second') AT TIME ZONE 'UTC'
                         ELSE first_instant(\(sql: shown), zone_id) END AS instant
-                    FROM zones WHERE number > 0) AS i) AS w
+                    FROM zones) AS i) AS w
             GROUP BY instant ORDER BY instant
             """
     }
@@ -109,27 +108,25 @@ extension AudienceStatements {
         let audience = Audience(
             app: NamedStatement.app, filter: .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])),
             include: .reachable)
-        let moment = AudienceMoment(asOf: Timestamp(NamedStatement.time), overflows: false)
-        let rollUp = AudienceStatements(
-            audience, at: moment.asOf, .counting(audience, by: [.locale, .timeZone, .utcOffset], at: moment))
-        let table = AudienceStatements(audience, at: moment.asOf, .installations(audience, at: moment.asOf))
+        let asOf = Timestamp(NamedStatement.time)
+        let table = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
         return [
-            example("count", "POST …/audience/count (R13), an example from the roll-up.", rollUp.count),
-            example("count.table", "POST …/audience/count (R16), an example from all installations.", table.count),
+            example("count", "POST …/audience/count (R16), an example from all installations.", table.count),
             example(
-                "groups", "POST …/audience/breakdown (R13), an example from the roll-up.",
-                rollUp.groups(by: [.locale], limit: 1)),
-            example(
-                "groups.table", "POST …/audience/breakdown (R16), an example from all installations.",
+                "groups", "POST …/audience/breakdown (R16), an example from all installations.",
                 table.groups(by: [.locale], limit: 1)),
             example("page", "POST …/audience/installations (R16), an example.", table.page(after: nil, limit: 1)),
             example("export", "POST …/audience/export (R16), an example.", table.export([.installID], after: nil)),
-        ] + wave(rollUp)
+        ] + wave(table)
     }()
 
     private static func wave(_ statements: AudienceStatements) -> [NamedStatement] {
         guard let time = try? LocalTime("18:00"), let day = try? CalendarDay("2026-01-01") else { return [] }
-        return [example("waves", "POST …/audience/waves (R13), an example.", statements.waves(time, on: day))]
+        return [
+            example(
+                "waves", "POST …/audience/waves (R13), an example.",
+                statements.waves(time, on: day, of: statements.zones))
+        ]
     }
 
     private static func example(_ name: String, _ purpose: String, _ sql: PostgresSQL) -> NamedStatement {
@@ -144,7 +141,7 @@ extension AudienceStatements {
     private func with(_ fields: Set<AudienceField>, and more: [PostgresSQL] = []) -> PostgresSQL {
         var definitions: [PostgresSQL] = []
         if fields.contains(where: \.needsZones) {
-            definitions.append(ZoneOffsets.definition(at: asOf, in: source.rollUp))
+            definitions.append(ZoneOffsets.definition(at: asOf, of: nil))
         }
         definitions += more
         return definitions.isEmpty ? "" : "WITH \(sql: definitions.joined(separator: ", "))"
@@ -157,7 +154,7 @@ extension AudienceStatements {
             """
     }
 
-    private var predicate: PostgresSQL { AudiencePredicate(asOf: asOf, source: source).sql(audience.filter) }
+    private var predicate: PostgresSQL { AudiencePredicate(asOf: asOf).sql(audience.filter) }
 
     private func beyond(_ installID: InstallID?) -> PostgresSQL {
         installID.map { " AND install_id > \($0.rawValue)" } ?? ""
@@ -165,8 +162,8 @@ extension AudienceStatements {
 
     /// The key of a group: equal versions are one group, however they are written.
     private func groupKey(_ field: AudienceField) -> PostgresSQL {
-        let column = source.column(field)
-        return field.kind == .version ? source.versionKey(of: column) : column
+        let column = AudienceSource.column(field)
+        return field.kind == .version ? AudienceSource.versionKey(of: column) : column
     }
 
     /// The name of a group: of several spellings of a version the first, which is the shortest one with nothing behind
@@ -217,9 +214,9 @@ extension AudienceStatements {
                 \(asOf.postgres) AT TIME ZONE 'UTC' + \(sql: ZoneOffsets.utcOffset) * interval '1 second', 'HH24:MI')
             """
         case .field(.providesAppNotificationSettings):
-            "nullif(\(sql: source.column(.providesAppNotificationSettings)), 0) = 2"
-        case .field(let field) where field.settingCode != nil: Self.settingName(field, source.column(field))
-        case .field(let field): source.column(field)
+            "nullif(\(sql: AudienceSource.column(.providesAppNotificationSettings)), 0) = 2"
+        case .field(let field) where field.settingCode != nil: Self.settingName(field, AudienceSource.column(field))
+        case .field(let field): AudienceSource.column(field)
         }
     }
 }

@@ -1,4 +1,3 @@
-import EventLoop
 import PostgresClient
 import PushRegistry
 
@@ -10,9 +9,8 @@ struct KnownValues {
     static let lookedUpMax = 100
     /// The number of reported values.
     static let reportedMax = 10
-    /// The nearest value is one of this many most frequent values of the field, or is in one of the newest cells.
+    /// The nearest value is one of this many most frequent values of the field.
     static let namesMax = 2_000
-    static let newestCellsMax = 200
 
     private let app: AppNumber
     private let values: [(compared: ComparedValue, text: String, isLocale: Bool)]
@@ -22,7 +20,7 @@ struct KnownValues {
         var seen: Set<ComparedValue> = []
         var values: [(ComparedValue, String, Bool)] = []
         for compared in audience.filter.comparedValues where values.count < Self.lookedUpMax {
-            guard let text = KnownValueStatements.names[compared.field]?.text(compared.value),
+            guard let text = Self.text(compared),
                 seen.insert(compared).inserted
             else { continue }
             values.append((compared, text, compared.field == .locale))
@@ -36,21 +34,28 @@ struct KnownValues {
         return PostgresStatement(KnownValueStatements.unknown, app.rawValue, values.map(\.text), values.map(\.isLocale))
     }
 
-    /// The unknown values, from the result of `lookUp`. Reads the frequent values of their fields for the nearest ones.
-    func unknown(_ rows: PostgresResult, _ connection: PostgresConnection) async throws -> [UnknownValue] {
-        let unknown = try rows.prefix(Self.reportedMax).map { values[try $0.decode(0, as: Int.self) - 1] }
-        guard !unknown.isEmpty else { return [] }
-        let fields = Array(Set(unknown.map(\.compared.field)))
-        let statements = fields.compactMap { KnownValueStatements.names[$0]?.sql }
-            .map { PostgresStatement($0, app.rawValue) }
-        let results = try await connection.execute(statements)
+    /// The text of a value in the roll-up; nil for a field that is not looked up.
+    private static func text(_ compared: ComparedValue) -> String? {
+        switch (compared.field, compared.value) {
+        case (.locale, .locale(let locale)): locale.text
+        case (.timeZone, .text(let text)), (.systemName, .text(let text)): text
+        case (.osVersion, .version(let version)): version.canonicalText
+        default: nil
+        }
+    }
+
+    /// The unknown values, with the values of the app's installations that are nearest to them.
+    ///
+    /// - Parameters:
+    ///   - positions: those that `lookUp` returned.
+    ///   - view: of all installations.
+    func unknown(_ positions: [Int], in view: CubeView) -> [UnknownValue] {
         var names: [AudienceField: [String]] = [:]
-        for (field, rows) in zip(fields, results) { names[field] = try rows.map { try $0.decode(0) } }
-        return await offLoop { [names] in
-            unknown.map { value in
-                UnknownValue(
-                    value.compared, nearest: NearestName.of(value.text, among: names[value.compared.field] ?? []))
-            }
+        return positions.prefix(Self.reportedMax).map { position in
+            let (compared, text, _) = values[position - 1]
+            let known = names[compared.field] ?? view.names(of: compared.field, countMax: Self.namesMax)
+            names[compared.field] = known
+            return UnknownValue(compared, nearest: NearestName.of(text, among: known))
         }
     }
 }

@@ -1,19 +1,32 @@
+import EventLoop
 import PostgresClient
 import PushRegistry
 
 /// Audiences in PostgreSQL, on separate connections. Each event loop has one store.
+///
+/// Counts, breakdowns and waves by fields of cells come from the app's cube (`CubeQuery`); the rest from the rows of
+/// installations.
 public struct PostgresAudienceStore: AudienceStore {
     private let sessions: AudienceSessions
     private let exportSlots: ExportSlots
+    private let cubes: CubeCache
 
-    /// - Parameter postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
-    public init(postgres: PostgresClient, limits: AudienceStoreLimits) {
+    /// - Parameters:
+    ///   - postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
+    ///   - cubes: those of the process.
+    public init(postgres: PostgresClient, limits: AudienceStoreLimits, cubes: CubeCache = CubeCache()) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
         exportSlots = ExportSlots(countMax: limits.exportsMax, on: postgres.loop)
+        self.cubes = cubes
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
-        try await query(audience, findsUnknownValues: true, explains: explains) {
+        if let query = CubeQuery(audience), let found = try await read(query) {
+            let (count, unknown) = await offLoop { (query.selected(in: found.view).reduce(0, +), found.unknown) }
+            return AudienceCount(
+                asOf: found.view.moment.asOf, count: count, unknown: unknown, plan: explains ? found.plan : nil)
+        }
+        return try await query(audience, findsUnknownValues: true, explains: explains) {
             $0.count
         } decode: { rows, asOf, plan, unknown, _ in
             AudienceCount(asOf: asOf, count: try rows[0].decode(0), unknown: unknown, plan: plan)
@@ -23,8 +36,20 @@ public struct PostgresAudienceStore: AudienceStore {
     public func breakDown(
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown {
-        let source: Source = fields.contains(.topic) ? .subscriptions : .counts
-        return try await query(audience, by: fields, from: source, findsUnknownValues: true, explains: explains) {
+        if let query = CubeQuery(audience, by: fields), let found = try await read(query) {
+            let plan = explains ? found.plan : nil
+            return await offLoop {
+                let result = query.groups(in: found.view, limit: limit)
+                let total = fields.contains(.topic) ? query.selected(in: found.view).reduce(0, +) : result.counted
+                return AudienceBreakdown(
+                    asOf: found.view.moment.asOf, total: total, counted: result.counted, groups: result.groups,
+                    restGroups: Int64(result.count - result.groups.count), unknown: found.unknown, plan: plan)
+            }
+        }
+        return try await query(
+            audience, from: fields.contains(.topic) ? .subscriptions : .installations, findsUnknownValues: true,
+            explains: explains
+        ) {
             $0.groups(by: fields, limit: limit)
         } decode: { rows, asOf, plan, unknown, installations in
             let groups = try rows.map { row in
@@ -46,7 +71,7 @@ public struct PostgresAudienceStore: AudienceStore {
         _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
         // One more row than requested shows whether another page follows.
-        try await query(audience, from: .installations, explains: explains) {
+        try await query(audience, explains: explains) {
             $0.page(after: after, limit: limit + 1)
         } decode: { rows, asOf, plan, _, _ in
             AudiencePage(
@@ -58,8 +83,15 @@ public struct PostgresAudienceStore: AudienceStore {
     public func waves(
         _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
     ) async throws -> AudienceWaves {
-        try await query(audience, by: [.timeZone, .utcOffset], explains: explains) {
-            $0.waves(time, on: day)
+        let cubeQuery = CubeQuery(audience, by: [.timeZone, .utcOffset])
+        var found: Found?
+        var zones: PostgresSQL?
+        if let cubeQuery, let read = try await read(cubeQuery) {
+            found = read
+            zones = await offLoop { cubeQuery.zones(in: read.view) }
+        }
+        return try await query(audience, explains: explains) {
+            $0.waves(time, on: day, of: zones ?? $0.zones)
         } decode: { rows, asOf, plan, _, _ in
             var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
             for row in rows {
@@ -73,7 +105,9 @@ public struct PostgresAudienceStore: AudienceStore {
                     AudienceWaves.Wave(
                         at: Timestamp(at), count: count, timeZones: zones, clockChanges: try Self.clockChanges(row)))
             }
-            return AudienceWaves(asOf: asOf, waves: waves, withoutTimeZone: withoutTimeZone, plan: plan)
+            return AudienceWaves(
+                asOf: found?.view.moment.asOf ?? asOf, waves: waves, withoutTimeZone: withoutTimeZone,
+                plan: explains ? found?.plan ?? plan : nil)
         }
     }
 
@@ -87,7 +121,7 @@ public struct PostgresAudienceStore: AudienceStore {
     }
 
     public func identityKey(of app: AppNumber) async throws -> [UInt8] {
-        try await sessions.withMoment(of: app) { connection, _ in
+        try await sessions.withTransaction([]) { connection, _ in
             let results = try await connection.execute([
                 PostgresStatement(AudienceSessionStatements.identityKey, app.rawValue),
                 PostgresStatement(AudienceSessionStatements.commit),
@@ -100,55 +134,114 @@ public struct PostgresAudienceStore: AudienceStore {
 
     /// The rows of a result.
     private enum Source {
-        /// Counts of installations, from the roll-up if it has all fields.
-        case counts
         case installations
         /// A row for each topic of an installation. Another statement counts the installations.
         case subscriptions
     }
 
-    /// Executes one query in one snapshot.
+    /// Executes one query of installations in one snapshot.
     ///
-    /// - Parameters:
-    ///   - fields: the fields of the query, in addition to the filter's.
-    ///   - findsUnknownValues: whether one more statement of the same round trip looks up the values of the filter.
+    /// - Parameter findsUnknownValues: whether one more statement of the same round trip looks up the values of the
+    ///   filter.
     private func query<Value>(
-        _ audience: Audience, by fields: [AudienceField] = [], from wanted: Source = .counts,
-        findsUnknownValues: Bool = false, explains: Bool,
+        _ audience: Audience, from wanted: Source = .installations, findsUnknownValues: Bool = false, explains: Bool,
         _ statement: (AudienceStatements) -> PostgresSQL,
         decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue], _ installations: Int64?) throws -> Value
     ) async throws -> Value {
-        try await sessions.withMoment(of: audience.app) { connection, moment in
+        let values = KnownValues(audience)
+        let (results, plan, asOf) = try await sessions.withMoment { connection, moment in
             let asOf = moment.asOf
             let source: AudienceSource =
                 switch wanted {
-                case .counts: .counting(audience, by: Set(fields), at: moment)
                 case .installations: .installations(audience, at: asOf)
-                case .subscriptions: .subscriptions(audience, by: fields, at: moment)
+                case .subscriptions: .subscriptions(audience, at: asOf)
                 }
             let sql = statement(AudienceStatements(audience, at: asOf, source))
             let explanation =
                 explains ? [AudienceSessionStatements.rowsOfTable, AudienceSessionStatements.explain(sql)] : []
-            let values = KnownValues(audience)
-            let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
             var total: [PostgresStatement] = []
             if wanted == .subscriptions {
-                let count = AudienceStatements(audience, at: asOf, .counting(audience, by: [], at: moment)).count
+                let count = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf)).count
                 total = [PostgresStatement(count).unprepared()]
             }
-            let results = try await connection.execute(
-                [PostgresStatement(sql).unprepared()] + explanation + total + lookUp
+            let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
+            var results = try await connection.execute(
+                [PostgresStatement(sql).unprepared()] + total + lookUp + explanation
                     + [PostgresStatement(AudienceSessionStatements.commit)],
                 timeout: sessions.timeout)
-            let plan =
-                explains
-                ? AudienceExplanation.plan(
-                    try results[2][0].decode(0), tableRows: try results[1][0].decode(0), isRollUp: source.rollUp != nil)
-                : nil
-            let unknown =
-                lookUp.isEmpty ? [] : try await values.unknown(results[results.count - 2], connection)
-            let installations: Int64? = try total.isEmpty ? nil : results[1 + explanation.count][0].decode(0)
-            return try decode(results[0], asOf, plan, unknown, installations)
+            results.removeLast()
+            guard explains else { return (results, nil as AudiencePlan?, asOf) }
+            let (text, rows) = (try results.removeLast()[0], try results.removeLast()[0])
+            return (
+                results, AudienceExplanation.plan(try text.decode(0), tableRows: try rows.decode(0)), asOf
+            )
+        }
+        let positions: [Int] =
+            findsUnknownValues && values.lookUp != nil
+            ? try results[results.count - 1].map { try $0.decode(0) } : []
+        var unknown: [UnknownValue] = []
+        if !positions.isEmpty {
+            let view = try await view(of: audience.app, [0]).view
+            unknown = await offLoop { values.unknown(positions, in: view) }
+        }
+        return try decode(
+            results[0], asOf, plan, unknown, wanted == .subscriptions ? results[1][0].decode(0) : nil)
+    }
+}
+
+// MARK: - Cubes
+
+extension PostgresAudienceStore {
+    private struct Found: Sendable {
+        let view: CubeView
+        let unknown: [UnknownValue]
+
+        var plan: AudiencePlan { AudiencePlan(path: .rollUp, estimatedRows: Int64(view.cells.count)) }
+    }
+
+    /// The cube for a query; nil if it does not have the texts of all installations.
+    private func read(_ query: CubeQuery) async throws -> Found? {
+        let values = KnownValues(query.audience)
+        let (view, more) = try await view(
+            of: query.audience.app, query.choices, needsZones: query.needsZones, values.lookUp.map { [$0] } ?? [])
+        return try await offLoop {
+            guard query.needsNoTexts || !view.overflows else { return nil }
+            let positions = try more.first?.map { try $0.decode(0, as: Int.self) } ?? []
+            return Found(view: view, unknown: positions.isEmpty ? [] : values.unknown(positions, in: view))
+        }
+    }
+
+    /// Reads the changes that the process does not have yet, or the cube.
+    ///
+    /// - Parameter more: other statements of the same snapshot.
+    /// - Returns: also the results of `more`.
+    private func view(
+        of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, _ more: [PostgresStatement] = []
+    ) async throws -> (view: CubeView, more: [PostgresResult]) {
+        // Before the transaction begins: a cube of the cache may have later transactions afterwards.
+        let cached = cubes.cube(of: app)
+        let timeout = sessions.timeout
+        return try await sessions.withTransaction(CubeReading.opening(of: app)) { connection, opened in
+            var reading = try CubeReading(
+                of: app, choices, needsZones: needsZones, cached: cached, at: AudienceMoment(opened[0]), opened[1])
+            let statements = reading.statements
+            let results = try await connection.execute(
+                statements + more + [PostgresStatement(AudienceSessionStatements.commit)], timeout: timeout)
+            reading = try await offLoop { [reading] in
+                var reading = reading
+                try reading.read(results[..<statements.count])
+                return reading
+            }
+            if let texts = reading.texts {
+                let result = try await connection.execute([texts], timeout: timeout)[0]
+                reading = try await offLoop { [reading] in
+                    var reading = reading
+                    try reading.read(texts: result)
+                    return reading
+                }
+            }
+            cubes.store(reading.advanced, of: app, replacing: cached)
+            return (reading.view, Array(results[statements.count...].dropLast()))
         }
     }
 }
@@ -165,7 +258,7 @@ extension PostgresAudienceStore {
         _ consume: (ExportRows) async throws -> Void
     ) async throws {
         let deadline = sessions.limits.exportDeadline
-        try await sessions.withMoment(of: audience.app) { connection, moment in
+        try await sessions.withMoment { connection, moment in
             let asOf = moment.asOf
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
             let copy = ExportCopy(connection: connection, deadline: deadline)

@@ -17,7 +17,10 @@ public enum StatementCatalog {
         StatementTopic("events", "History and the change feed", [EventStatements.named]),
         StatementTopic(
             "audience", "Audiences",
-            [AudienceSessionStatements.named, AudienceStatements.named, KnownValueStatements.named],
+            [
+                AudienceSessionStatements.named, CubeStatements.named, AudienceStatements.named,
+                KnownValueStatements.named,
+            ],
             sessions: .ordinary),
         StatementTopic("notifications", "Numbered notifications", [NotificationStatements.named]),
         StatementTopic("segments", "Saved filters", [SegmentStatements.named]),
@@ -33,7 +36,8 @@ public enum StatementCatalog {
             "console", "Sessions of the console, and runs of the night job",
             [ConsoleSessionStatements.named, CleanUpRunStatements.named]),
         StatementTopic(
-            "cells", "Cells and deltas of the roll-up", [RollUpCellStatements.named, RollUpDeltaStatements.named]),
+            "cells", "Cells and deltas of the roll-up",
+            [RollUpCellStatements.named, DatabaseIdentityStatements.named, RollUpDeltaStatements.named]),
     ]
 
     private static let background = [

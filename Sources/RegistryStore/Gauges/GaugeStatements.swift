@@ -27,17 +27,21 @@ enum GaugeStatements {
         WHERE c.run_id = $1
         """)
 
-    /// Folded deltas are deleted, so nothing is counted twice.
+    /// Cells are summed first: their provider is looked up once.
     static let activeInstallations = PreparedSQL(
         serving: "GET /metrics (R10): counts active installations by app and provider.",
         """
         SELECT a.identifier, c.provider::text, sum(c.active)::bigint
         FROM (
-            SELECT app_id, provider, active FROM rollup_version
-            UNION ALL
-            SELECT d.app_id, c.provider, d.active
-            FROM (SELECT app_id, cell, sum(active) AS active FROM rollup_delta WHERE topic = 0 GROUP BY 1, 2) AS d
-            JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell) AS c
+            SELECT c.app_id, c.provider, sum(d.active) AS active
+            FROM (
+                SELECT app_id, cell, active FROM rollup_cube WHERE topic = 0
+                UNION ALL
+                SELECT d.app_id, d.cell, d.active
+                FROM rollup_delta d JOIN rollup_state s ON s.app_id = d.app_id AND d.transaction_id >= s.horizon
+                WHERE d.topic = 0) AS d
+            JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
+            GROUP BY 1, 2) AS c
         JOIN app a ON a.id = c.app_id
         GROUP BY 1, 2
         """)

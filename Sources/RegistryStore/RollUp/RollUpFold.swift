@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// One transaction that folds an app's deltas into the levels, and sweeps its expired sessions. A value that returns
-/// the statements to send, so that a loop's connection and a blocking session drive the same steps.
+/// One transaction that folds an app's deltas into the cube, and sweeps its expired sessions. A value that returns the
+/// statements to send, so that a loop's connection and a blocking session drive the same steps.
 ///
 /// The transaction locks the app's row of `rollup_state`, so one fold runs at a time. If it fails, nothing has changed.
 public struct RollUpFold {
@@ -10,6 +10,8 @@ public struct RollUpFold {
         public var deltas = 0
         /// Rows of expired sessions: of one moment and cell each.
         public var expiries = 0
+        /// Folded deltas that were kept for ten minutes.
+        public var removed = 0
 
         /// Whether a batch was full, so that more may wait.
         public var isFull = false
@@ -17,16 +19,20 @@ public struct RollUpFold {
 
     private struct Lock {
         let horizon: Int64
+        let folded: Int64
+        let marks: [Int64]
+        let isMarkDue: Bool
         /// The oldest transaction that ran before the deltas were read.
         let oldest: Int64
+        let transaction: Int64
         let time: PostgresTimestamp
     }
 
     private enum Phase {
         case locking
-        case folding(Lock)
-        case sweeping
-        case removing
+        case bounding(Lock)
+        case folding(Lock, horizon: Int64)
+        case finishing(removal: Int?, sweep: Int?)
     }
 
     private let app: AppNumber
@@ -46,62 +52,72 @@ public struct RollUpFold {
     /// The next unit after these results; nil at the end.
     mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
-        case .locking: try lock(results)
-        case .folding(let lock): try fold(results, lock)
-        case .sweeping: try sweep(results)
-        case .removing: nil
+        case .locking: return try lock(results)
+        case .bounding(let lock): return try bound(results, lock)
+        case .folding(let lock, let horizon): return try finish(results, lock, horizon)
+        case .finishing(let removal, let sweep):
+            if let removal { outcome?.removed = results[removal].affectedRows }
+            guard let sweep else { return nil }
+            let expiries: Int64 = try results[sweep][0].decode(0)
+            outcome?.expiries = Int(expiries)
+            if expiries >= batch { outcome?.isFull = true }
+            return nil
         }
     }
 
     private mutating func lock(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        guard let locked = results[1].first else { return nil }
-        let (moment, horizon) = (try results[0][0], try locked.decode(0, as: Int64.self))
-        // A horizon in the future comes from a database that was dumped.
-        let isFuture = horizon > (try moment.decode(1, as: Int64.self))
-        let lock = Lock(horizon: isFuture ? 0 : horizon, oldest: try moment.decode(0), time: try moment.decode(2))
+        guard let state = results[1].first else { return nil }
+        let moment = try results[0][0]
+        let lock = Lock(
+            horizon: try state.decode(0), folded: try state.decode(1), marks: try state.decode(2),
+            isMarkDue: try state.decode(3), oldest: try moment.decode(0), transaction: try moment.decode(1),
+            time: try moment.decode(2))
         outcome = Outcome()
-        phase = .folding(lock)
+        phase = .bounding(lock)
         return [
-            RollUpStatements.settings, RollUpStatements.fold(app, from: lock.horizon, batch: batch),
+            RollUpStatements.settings,
+            RollUpStatements.bound(app, from: lock.horizon, to: lock.oldest, batch: batch),
+        ]
+    }
+
+    private mutating func bound(_ results: [PostgresResult], _ lock: Lock) throws -> [PostgresStatement]? {
+        let row = try results[1][0]
+        outcome?.isFull = try row.decode(0, as: Int64.self) >= batch
+        // The horizon never goes back.
+        let horizon = max(lock.horizon, try row.decode(1, as: Int64.self))
+        phase = .folding(lock, horizon: horizon)
+        return [
+            RollUpStatements.fold(app, from: lock.horizon, to: horizon),
             RollUpStatements.hasExpired(app, at: lock.time),
         ]
     }
 
-    private mutating func fold(_ results: [PostgresResult], _ lock: Lock) throws -> [PostgresStatement]? {
-        let row = try results[1][0]
+    private mutating func finish(
+        _ results: [PostgresResult], _ lock: Lock, _ horizon: Int64
+    ) throws -> [PostgresStatement]? {
+        let row = try results[0][0]
         let deltas: Int64 = try row.decode(0)
         outcome?.deltas = Int(deltas)
-        outcome?.isFull = deltas >= batch
-        var unit = try removals(row, from: 3)
-        let expiries: [String] = try row.decode(2)
+        let marks = lock.isMarkDue ? Array((lock.marks + [horizon]).suffix(RollUpStatements.marksMax)) : lock.marks
+        var unit = [
+            RollUpStatements.setState(
+                app, horizon: horizon, folded: lock.folded + deltas, marks: marks, isMarked: lock.isMarkDue)
+        ]
+        let (rows, expiries) = (try row.decode(1, as: [String].self), try row.decode(2, as: [String].self))
+        if !rows.isEmpty { unit.append(RollUpStatements.remove(rows, app)) }
         if !expiries.isEmpty { unit.append(RollUpStatements.removeExpiries(expiries, app)) }
-        if deltas > 0, let last = try row.decode(1, as: Int64?.self) {
-            unit.append(RollUpStatements.setHorizon(app, deltas < batch ? lock.oldest : min(lock.oldest, last)))
+        var (removal, sweep): (Int?, Int?)
+        if let first = lock.marks.first, marks[0] > first {
+            removal = unit.count
+            unit.append(RollUpStatements.removeDeltas(app, from: first, to: marks[0]))
         }
-        guard try results[2][0].decode(0) else {
-            phase = .removing
-            return unit.isEmpty ? nil : unit
+        if try results[1][0].decode(0) {
+            unit.append(RollUpStatements.advanceClock(to: lock.time))
+            sweep = unit.count
+            unit.append(RollUpStatements.sweep(app, until: lock.time, batch: batch, by: lock.transaction))
         }
-        phase = .sweeping
-        unit.append(RollUpStatements.advanceClock(to: lock.time))
-        return unit + [RollUpStatements.sweep(app, until: lock.time, batch: batch)]
-    }
-
-    private mutating func sweep(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        let row = try results[results.count - 1][0]
-        let expiries: Int64 = try row.decode(0)
-        outcome?.expiries = Int(expiries)
-        if expiries >= batch { outcome?.isFull = true }
-        phase = .removing
-        let unit = try removals(row, from: 1)
-        return unit.isEmpty ? nil : unit
-    }
-
-    private func removals(_ row: PostgresRow, from first: Int) throws -> [PostgresStatement] {
-        try RollUpLevel.all.enumerated().compactMap { number, level in
-            let rows: [String] = try row.decode(first + number)
-            return rows.isEmpty ? nil : RollUpStatements.remove(rows, of: level, app)
-        }
+        phase = .finishing(removal: removal, sweep: sweep)
+        return unit
     }
 }
 
@@ -153,7 +169,8 @@ extension RollUpFold {
         var deltas = 0
         while let outcome = try run(app, in: session) {
             deltas += outcome.deltas
-            guard outcome.isFull else { break }
+            // A sweep writes deltas.
+            guard outcome.isFull || outcome.expiries > 0 else { break }
             try session.checkCancellation()
         }
         return deltas

@@ -6,19 +6,19 @@ import PushRegistry
 /// Folds the roll-up's deltas in the background. Every service runs it; a lock in the database lets one service fold an
 /// app at a time.
 ///
-/// Counts include deltas that are not folded yet. Folding keeps their number low, so readers stay fast.
+/// Services have the cubes of their apps in memory and follow the deltas. Folding serves a process that reads a cube
+/// for the first time.
 public struct RollUpFolder: Sendable {
     public struct Limits: Sendable {
         /// How often the folder looks for deltas.
         public var interval = Duration.milliseconds(500)
-        /// The number of waiting deltas of an app that starts a fold at once. Each delta costs a reader about a
-        /// microsecond. The more deltas of one row are folded together, the less each costs the folder.
-        public var deltasMax = 5_000
-        /// How long fewer deltas wait for a fold.
-        public var ageMax = Duration.seconds(3)
-        /// The same on Citus, where a fold costs half a second whatever the number of its deltas is: most of it is for
-        /// planning.
-        public var ageOnCitusMax = Duration.seconds(30)
+        /// The number of waiting deltas of an app that starts a fold at once. Each costs a process that reads the cube
+        /// anew about a microsecond. The more deltas of one cell are folded together, the less each costs the folder.
+        public var deltasMax = 50_000
+        /// The same for expired sessions: each costs every count about a microsecond.
+        public var expiriesMax = 5_000
+        /// How long fewer of both wait for a fold.
+        public var ageMax = Duration.seconds(60)
         /// The longest rest after folding.
         public var restMax = Duration.seconds(5)
         /// The most deltas of one transaction.
@@ -46,8 +46,7 @@ public struct RollUpFolder: Sendable {
     /// Folds until it is cancelled, at most an eighth of the time: in a flood, registrations need the server more than
     /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
-        var schedule = RollUpSchedule(
-            deltasMax: limits.deltasMax, ageMax: postgres.isDistributed ? limits.ageOnCitusMax : limits.ageMax)
+        var schedule = RollUpSchedule(limits)
         let outages = AppOutageLog()
         var batches: [AppNumber: FoldBatch] = [:]
         var isPrepared = false
@@ -93,10 +92,10 @@ public struct RollUpFolder: Sendable {
             rows += try await postgres.execute(RollUpStatements.waiting(countMax: countMax))
         }
         return try rows.compactMap { row in
-            let (deltas, expiries) = (try row.decode(1, as: Int.self), try row.decode(2, as: Int.self))
-            guard deltas + expiries > 0 else { return nil }
-            return RollUpSchedule.Waiting(
-                app: AppNumber(try row.decode(0)), deltas: deltas + expiries, hasExpired: expiries > 0)
+            let waiting = RollUpSchedule.Waiting(
+                app: AppNumber(try row.decode(0)), deltas: try row.decode(1), expiries: try row.decode(2),
+                keeps: try row.decode(3))
+            return waiting.deltas + waiting.expiries > 0 || waiting.keeps ? waiting : nil
         }
     }
 
@@ -124,7 +123,7 @@ public struct RollUpFolder: Sendable {
             let outcome = try await batch.with({ try await RollUpFold.run(app, batch: $0, on: postgres) })
         {
             folded.increment(by: Int64(outcome.deltas))
-            removed += outcome.deltas + outcome.expiries
+            removed += outcome.removed + outcome.expiries
             if !outcome.isFull { break }
         }
         return removed
@@ -157,18 +156,18 @@ struct FoldBatch {
 struct RollUpSchedule {
     struct Waiting {
         let app: AppNumber
-        /// With the rows of expired sessions: a mass expiry is swept at once.
         let deltas: Int
-        let hasExpired: Bool
+        /// Rows of expired sessions: a mass expiry is swept at once.
+        var expiries = 0
+        /// Whether folded deltas are kept too long.
+        var keeps = false
     }
 
-    let deltasMax: Int
-    let ageMax: Duration
+    private let limits: RollUpFolder.Limits
     private var noticed: [AppNumber: ContinuousClock.Instant] = [:]
 
-    init(deltasMax: Int, ageMax: Duration) {
-        self.deltasMax = deltasMax
-        self.ageMax = ageMax
+    init(_ limits: RollUpFolder.Limits) {
+        self.limits = limits
     }
 
     /// The apps to fold now. A due app counts as folded: if its fold fails, the next look-up finds it due again.
@@ -177,7 +176,9 @@ struct RollUpSchedule {
         var due: [AppNumber] = []
         for app in waiting {
             let first = noticed[app.app] ?? now
-            if app.deltas >= deltasMax || now - first >= ageMax {
+            if app.deltas >= limits.deltasMax || app.expiries >= limits.expiriesMax || app.keeps
+                || now - first >= limits.ageMax
+            {
                 due.append(app.app)
             } else {
                 since[app.app] = first

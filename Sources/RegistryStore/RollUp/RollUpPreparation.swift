@@ -1,14 +1,12 @@
 import PostgresClient
 import PushRegistry
 
-/// The preparation of a process before it folds. It resets horizons that would hide the deltas of a restored dump,
-/// whose transaction numbers are those of another database. It reads the names of time zones, which an upgrade of
-/// PostgreSQL or tzdata may have changed.
+/// The preparation of a process before it folds. It reads the names of time zones, which an upgrade of PostgreSQL or
+/// tzdata may have changed.
 struct RollUpPreparation {
     let postgres: PostgresClient
 
     func run() async throws {
-        _ = try await postgres.execute(RollUpPreparationStatements.resetHorizons)
         let changed = try await postgres.execute(RollUpPreparationStatements.learnZones)
         let names: [String] = try changed.map { try $0.decode(0) }
         guard !names.isEmpty else { return }

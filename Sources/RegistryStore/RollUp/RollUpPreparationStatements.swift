@@ -4,20 +4,10 @@ import PostgresClient
 enum RollUpPreparationStatements {
     static let named = [
         NamedStatement(
-            "resetHorizons", serving: "Service, at start (R13): resets horizons after a restored dump.", resetHorizons),
-        NamedStatement(
             "learnZones", serving: "Service, at start (R13): updates the names of time zones.", learnZones),
         NamedStatement(
             "apps", serving: "Service, at start (R13): finds apps with installations in such a zone.", apps(with: [])),
     ]
-
-    /// A horizon is valid if no delta is older.
-    static let resetHorizons = PostgresStatement(
-        """
-        UPDATE rollup_state s SET horizon = 0
-        WHERE EXISTS (SELECT FROM rollup_delta d WHERE d.app_id = s.app_id AND d.transaction_id < s.horizon)
-        """
-    ).unprepared()
 
     /// Returns the names that were added and removed.
     static let learnZones = PostgresStatement(

@@ -94,7 +94,7 @@ struct AudienceBenchmark {
 
     private func cells() async throws -> Int {
         try await PostgresSession.withSession(database) { session in
-            try session.execute("SELECT count(*) FROM rollup_cube")[0].decode(0)
+            try session.execute("SELECT count(*) FROM rollup_cube WHERE topic = 0")[0].decode(0)
         }
     }
 

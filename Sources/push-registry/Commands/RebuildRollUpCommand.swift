@@ -10,7 +10,7 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
             Each transaction that changes installations also inserts the deltas of their counts, so the counts are \
             always exact. This command is for databases that were changed by other means, such as rows of \
             installations or of the roll-up written by hand. `verify` shows whether it is needed (rollup-cells, \
-            rollup-recount, rollup-marginals).
+            rollup-recount).
 
             It may run beside the service, and registrations do not wait for it. It compares installations and counts \
             in one snapshot and inserts only the differences, as deltas that add up with those of concurrent \
@@ -37,27 +37,22 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
 
     private static func text(_ step: RollUpRebuild.Step) -> String {
         switch step {
-        case .aligning: "1/3 comparing sums with cells"
-        case .recounting: "2/3 recounting installations"
-        case .folding(let folded, let all): "3/3 folding \(folded) of \(all)"
+        case .recounting: "1/2 recounting installations"
+        case .folding(let folded, let all): "2/2 folding \(folded) of \(all)"
         }
     }
 
     private static func text(_ report: RollUpRebuild.Report) -> String {
-        report.marginals + report.cells == 0
-            ? "the roll-up was correct"
-            : "corrected \(report.cells) counts and \(report.marginals) sums of counts"
+        report.cells == 0 ? "the roll-up was correct" : "corrected \(report.cells) counts"
     }
 }
 
 private struct ReportJSON: Encodable {
     let correctedCells: Int
-    let correctedMarginals: Int
     let foldedDeltas: Int
 
     init(_ report: RollUpRebuild.Report) {
         correctedCells = report.cells
-        correctedMarginals = report.marginals
         foldedDeltas = report.folded
     }
 }

@@ -110,6 +110,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let resources = LoopResources.sharing(clock, by: pools)
         let installations = PostgresInstallationStore.stores(on: resources)
+        let cubes = CubeCache()
         let unusablePolicies = UnusablePolicies { app in
             logger.error(
                 "the stored policy of an app cannot be used: its calls get 503",
@@ -127,7 +128,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 events: PostgresEventStore(resources), messages: PostgresMessageStore(resources),
                 directory: PostgresAppDirectory(postgres: postgres, unusablePolicies: unusablePolicies),
                 audiencePostgres: audiencePostgres,
-                audiences: PostgresAudienceStore(postgres: audiencePostgres, limits: audiences.limits))
+                audiences: PostgresAudienceStore(
+                    postgres: audiencePostgres, limits: audiences.limits, cubes: cubes))
         }
         folding = PostgresClient(
             sessions.folding, on: loops[0], limits: Self.foldingLimits, name: "folding",

@@ -149,6 +149,11 @@ extension RegistryApp {
 
     /// Deltas that are not folded.
     fileprivate func pendingDeltas() async throws -> Int {
-        try await database.count("SELECT count(*) FROM rollup_delta WHERE app_id = \(try await number())")
+        let app = try await number()
+        return try await database.count(
+            """
+            SELECT count(*) FROM rollup_delta WHERE app_id = \(app)
+                AND transaction_id >= (SELECT horizon FROM rollup_state WHERE app_id = \(app))
+            """)
     }
 }

@@ -55,8 +55,10 @@ extension RegistryApp {
                     UNION ALL
                     SELECT topic, cell, -installations, -active FROM rollup_delta
                     WHERE app_id = \(app) AND topic <> 0
+                        AND transaction_id >= (SELECT horizon FROM rollup_state WHERE app_id = \(app))
                     UNION ALL
-                    SELECT topic, cell, -installations, -active FROM rollup_topic WHERE app_id = \(app)) AS c
+                    SELECT topic, cell, -installations, -active FROM rollup_cube
+                    WHERE app_id = \(app) AND topic <> 0) AS c
                 GROUP BY topic, cell HAVING sum(installations) <> 0 OR sum(active) <> 0) AS m
             """)
         #expect(miscounted == 0, sourceLocation: sourceLocation)

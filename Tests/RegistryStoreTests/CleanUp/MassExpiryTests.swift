@@ -38,18 +38,19 @@ struct MassExpiryTests {
     private static func endSessions(_ stores: TestStores) async throws {
         let steps = Locked<[Int]>([])
         let wrong = Locked<[String]>([])
-        let (configuration, app) = (stores.configuration, stores.app.number)
+        let (configuration, app, cubes) = (stores.configuration, stores.app.number, stores.cubes)
         let report = try await stores.cleanUpWatched { progress in
             guard case .retiring(let done, of: _) = progress else { return }
             steps.withLock { $0.append(done) }
-            let found = try? aside(configuration) { session in
-                let asOf: PostgresTimestamp = try session.execute("SELECT latest FROM registry_clock")[0].decode(0)
-                return try [RollUp.Scope.reachable, .active, .all].flatMap { scope in
-                    try session.execute(RollUpRecount(dimensions: .locale, scope: scope).statement(of: app, asOf: asOf))
-                        .map { try $0.decode(0, as: String.self) }
+            let found = try? aside(configuration) { session -> Bool in
+                let cached = cubes.cube(of: app)
+                return try session.withTransaction {
+                    try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                    let view = try session.cube(of: app, in: cubes, cached: cached)
+                    return try view.counted(by: 0) == session.recount(app, 0, asOf: view.moment.asOf)
                 }
             }
-            wrong.withLock { $0 += found ?? ["the counts were not read"] }
+            if found != true { wrong.withLock { $0.append(found == nil ? "not read" : "wrong") } }
         }
         #expect(report.counts[.sessionEnded] == count)
         #expect(wrong.withLock { $0 } == [])

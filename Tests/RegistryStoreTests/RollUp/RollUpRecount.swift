@@ -4,109 +4,171 @@ import Testing
 
 @testable import RegistryStore
 
-/// The roll-up held against a recount of the installations, in one snapshot.
-struct RollUpRecount {
-    let dimensions: RollUpDimensions
-    let scope: RollUp.Scope
+/// The counts of one combination of a cell's values and a choice about a topic.
+struct CellCounts: Hashable {
+    var reachable: Int64 = 0
+    var active: Int64 = 0
+    var installations: Int64 = 0
+}
 
-    /// By every set of dimensions that go together, and by those that levels and breakdowns have.
-    static let all =
-        (sets(of: [.provider, .locale, .authorization, [.timeZone, .sentOffset], [.systemName, .osVersion]])
-        + sets(of: [.provider, .locale, .timeZone, .osVersion, .authorization])).flatMap { dimensions in
-            [RollUp.Scope.reachable, .active, .all].map { RollUpRecount(dimensions: dimensions, scope: $0) }
+extension CubeView {
+    /// By the values of cells.
+    func counted(by choice: Int32) -> [String: CellCounts] {
+        let (reachable, active, all) = (counts(choice, .reachable), counts(choice, .active), counts(choice, .all))
+        var result: [String: CellCounts] = [:]
+        for cell in all.indices {
+            let counts = CellCounts(reachable: reachable[cell], active: active[cell], installations: all[cell])
+            guard counts != CellCounts() else { continue }
+            let texts = [cells.locales, cells.zones, cells.systems, cells.spellings].map { cells.texts[Int($0[cell])] }
+            // 17 and 17.0 are one version.
+            #expect(cells.versions[cell] == 0 || cells.texts[Int(cells.versions[cell])].version == texts[3].version)
+            let key =
+                texts.map(\.text) + [
+                    "\(Provider.allCases[Int(cells.providers[cell])])",
+                    "\(AuthorizationStatus.allCases[Int(cells.authorizations[cell])])", "\(cells.offsets[cell])",
+                ]
+            result[key.joined(separator: "|"), default: CellCounts()].add(counts)
         }
+        return result
+    }
+}
 
-    private static func sets(of parts: [RollUpDimensions]) -> [RollUpDimensions] {
-        parts.reduce([[]]) { sets, part in sets + sets.map { $0.union(part) } }
+extension CellCounts {
+    /// Cells of assumed and of known permission have the same values.
+    fileprivate mutating func add(_ more: CellCounts) {
+        reachable += more.reachable
+        active += more.active
+        installations += more.installations
+    }
+}
+
+extension PostgresSession {
+    /// The cube of an app in the snapshot of this session's transaction, read as a service does.
+    ///
+    /// - Parameter after: how much later than the moment sessions are looked at.
+    func cube(
+        of app: AppNumber, _ choices: [Int32] = [0], in cubes: CubeCache?, cached: AppCube?, after: Duration = .zero
+    ) throws -> CubeView {
+        let opened = try CubeReading.opening(of: app).map(execute)
+        var moment = try AudienceMoment(opened[0])
+        moment.asOf = Timestamp(microseconds: moment.asOf.microseconds + Int64(after / .microseconds(1)))
+        var reading = try CubeReading(of: app, choices, cached: cached, at: moment, opened[1])
+        try reading.read(try reading.statements.map(execute)[...])
+        if let texts = reading.texts { try reading.read(texts: try execute(texts)) }
+        cubes?.store(reading.advanced, of: app, replacing: cached)
+        return reading.view
     }
 
-    /// Finds the groups that the two count differently.
-    func statement(of app: AppNumber, asOf: PostgresTimestamp) -> PostgresStatement {
-        let relation = RollUp(of: app, scope: scope, asOf: asOf).relation(by: dimensions)
-        let rolled = columns.map { PostgresSQL(identifier: $0) } + ["1"]
-        let counted = columns.map { Self.counted[$0] ?? PostgresSQL(identifier: $0) } + ["1"]
-        let names = rolled.joined(separator: ", ")
-        let places = rolled.indices.map { PostgresSQL(stringLiteral: "\($0 + 1)") }.joined(separator: ", ")
-        return PostgresStatement(
-            """
-            WITH rolled AS (
-                SELECT \(sql: names), sum(count) FROM \(sql: relation) AS r GROUP BY \(sql: places)
-                HAVING sum(count) <> 0
-            ), counted AS (
-                SELECT \(sql: counted.joined(separator: ", ")), count(*) FROM installation
-                WHERE app_id = \(app.rawValue) AND \(sql: condition(asOf)) GROUP BY \(sql: places)
-            )
-            SELECT concat('rolled ', r) FROM (TABLE rolled EXCEPT TABLE counted) AS r
-            UNION ALL SELECT concat('counted ', c) FROM (TABLE counted EXCEPT TABLE rolled) AS c
-            """
-        ).unprepared()
+    /// The same by the design's definition, from the rows of installations.
+    func recount(_ app: AppNumber, _ choice: Int32, asOf: Timestamp) throws -> [String: CellCounts] {
+        let status: PostgresSQL = "(enum_range(NULL::authorization_status))[(settings & 15)::integer + 1]"
+        let rows = try execute(
+            PostgresStatement(
+                """
+                SELECT concat_ws('|', locale, time_zone_id, system_name, system_version, provider, \(sql: status),
+                        CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END),
+                    count(*) FILTER (WHERE state = 'active'
+                        AND (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres))
+                        AND (\(sql: status) IN ('authorized', 'provisional', 'ephemeral') OR settings >> 48 & 15 = 1
+                            OR \(sql: status) = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))),
+                    count(*) FILTER (WHERE state = 'active'), count(*)
+                FROM installation WHERE app_id = \(app.rawValue) AND \(choice) = ANY (0 || topics) GROUP BY 1
+                """
+            ).unprepared())
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                (
+                    try row.decode(0),
+                    CellCounts(
+                        reachable: try row.decode(1), active: try row.decode(2), installations: try row.decode(3))
+                )
+            })
     }
-
-    /// The definition of the design, and not the roll-up's.
-    private func condition(_ asOf: PostgresTimestamp) -> PostgresSQL {
-        switch scope {
-        case .all: "true"
-        case .active: "state = 'active'"
-        case .reachable:
-            """
-            state = 'active' AND (session_expires_at IS NULL OR session_expires_at > \(asOf))
-            AND (\(sql: Self.status) IN ('authorized', 'provisional', 'ephemeral')
-                OR \(sql: Self.status) = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))
-            """
-        }
-    }
-
-    private var columns: [String] {
-        var columns: [String] = []
-        if dimensions.contains(.provider) { columns.append("provider") }
-        if dimensions.contains(.locale) { columns.append("locale") }
-        if dimensions.contains(.timeZone) { columns.append("time_zone_id") }
-        if dimensions.contains(.sentOffset) { columns.append("time_zone_offset") }
-        if dimensions.contains(.systemName) { columns.append("system_name") }
-        if dimensions.contains(.osVersion) { columns.append("system_version_key") }
-        if dimensions.contains(.authorization) { columns.append("authorization_status") }
-        return columns
-    }
-
-    private static let status: PostgresSQL =
-        "(enum_range(NULL::authorization_status))[(settings & 15)::integer + 1]"
-
-    /// What a recount has for columns of the roll-up alone.
-    private static let counted: [String: PostgresSQL] = [
-        "system_version_key": "version_key(system_version)",
-        "authorization_status": status,
-        "time_zone_offset":
-            "CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END",
-    ]
 }
 
 extension TestStores {
-    /// - Parameter recounts: all questions by default.
+    /// Compares cubes with a recount of the installations in one snapshot: the one that the process of this test
+    /// follows, and one that is read anew.
+    ///
+    /// - Parameters:
+    ///   - after: how much later than now sessions are looked at.
+    ///   - cubes: of the process.
     func expectExact(
-        _ recounts: [RollUpRecount] = RollUpRecount.all, after: Duration = .zero,
-        sourceLocation: SourceLocation = #_sourceLocation
+        after: Duration = .zero, _ cubes: CubeCache? = nil, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let now: PostgresTimestamp = try await sql(
-            "SELECT greatest(clock_timestamp(), latest) FROM registry_clock")[0].decode(0)
-        let asOf = PostgresTimestamp(microsecondsSince1970: now.microsecondsSince1970 + Int64(after / .microseconds(1)))
-        for recount in recounts {
-            let wrong: [String] = try await sql(recount.statement(of: app.number, asOf: asOf)).map { try $0.decode(0) }
-            #expect(wrong.isEmpty, "\(recount) \(wrong.prefix(3))", sourceLocation: sourceLocation)
+        let cubes = cubes ?? self.cubes
+        try await PostgresSession.withSession(configuration) { [app] session in
+            let codes: [Int32] =
+                try [0]
+                + session.execute("SELECT DISTINCT unnest(topics) FROM installation ORDER BY 1").map {
+                    try $0.decode(0)
+                }
+            // Before the transaction, as in a service.
+            let cached = cubes.cube(of: app.number)
+            try session.withTransaction {
+                try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                for old in [cached, nil] {
+                    let view = try session.cube(
+                        of: app.number, codes, in: old == nil ? nil : cubes, cached: old, after: after)
+                    for choice in codes {
+                        let recount = try session.recount(app.number, choice, asOf: view.moment.asOf)
+                        let counted = view.counted(by: choice)
+                        let wrong = Set(counted.keys).union(recount.keys).filter { counted[$0] != recount[$0] }
+                        #expect(
+                            wrong.isEmpty,
+                            """
+                            choice \(choice), followed: \(old != nil): \(wrong.first.map { counted[$0] } as Any) and \
+                            \(wrong.first.map { recount[$0] } as Any)
+                            """, sourceLocation: sourceLocation)
+                    }
+                    if old == nil, cached == nil {
+                        _ = try session.cube(of: app.number, codes, in: cubes, cached: nil, after: after)
+                    }
+                }
+            }
         }
+    }
+
+    /// The number of deltas that are not folded.
+    func waitingDeltas() async throws -> Int64 {
+        try await count(
+            """
+            SELECT count(*) FROM rollup_delta d LEFT JOIN rollup_state s ON s.app_id = d.app_id
+            WHERE d.transaction_id >= coalesce(s.horizon, 0)
+            """)
     }
 
     func count(_ statement: PostgresStatement) async throws -> Int64 {
         try await sql(statement)[0].decode(0)
     }
 
-    /// Folds once.
+    /// Folds all deltas: those of transactions that others run beside later ones, too.
     ///
     /// - Returns: nil if another session folds.
     @discardableResult
-    func fold(_ batch: Int = 1_000_000) async throws -> RollUpFold.Outcome? {
+    func fold() async throws -> RollUpFold.Outcome? {
+        var sum = RollUpFold.Outcome()
+        let deadline = ContinuousClock.now + .seconds(20)
+        repeat {
+            guard let outcome = try await fold(1_000_000) else { return nil }
+            sum.deltas += outcome.deltas
+            sum.expiries += outcome.expiries
+            // A sweep writes deltas.
+        } while try await waitingDeltas() > 0 && ContinuousClock.now < deadline
+        return sum
+    }
+
+    /// Folds once.
+    @discardableResult
+    func fold(_ batch: Int) async throws -> RollUpFold.Outcome? {
         try await PostgresSession.withSession(configuration) { [app] session in
             try RollUpFold.run(app.number, batch: batch, in: session)
         }
+    }
+
+    /// As if a minute had gone by since the last fold.
+    func passMark() async throws {
+        _ = try await sql("UPDATE rollup_state SET marked_at = '-infinity'")
     }
 
     /// What the roll-up's own invariants find.

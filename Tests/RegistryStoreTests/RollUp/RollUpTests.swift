@@ -12,11 +12,11 @@ struct RollUpTests {
             for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
             for change in Self.changes {
                 try await stores.change(change)
-                #expect(try await stores.count("SELECT count(*) FROM rollup_delta") > 0, "\(change)")
+                #expect(try await stores.waitingDeltas() > 0, "\(change)")
                 try await stores.expectExact()
                 try await stores.fold()
                 try await stores.expectExact()
-                #expect(try await stores.count("SELECT count(*) FROM rollup_delta") == 0)
+                #expect(try await stores.waitingDeltas() == 0)
             }
             #expect(try await stores.brokenRollUp().isEmpty)
         }
@@ -43,54 +43,46 @@ struct RollUpTests {
                 """
             )
             try await stores.fold()
-            for level in RollUpLevel.all where level.name != RollUpLevel.topics.name {
-                #expect(try await stores.count("SELECT count(*) FROM \(sql: level.table)") == 1, "\(level.name)")
-            }
+            #expect(try await stores.count("SELECT count(*) FROM rollup_cube") == 1)
             try await stores.change("DELETE FROM installation")
             try await stores.fold()
-            for table in RollUpLevel.all.map(\.table) + ["rollup_expiry"] {
+            for table in ["rollup_cube", "rollup_expiry"] as [PostgresSQL] {
                 #expect(try await stores.count("SELECT count(*) FROM \(sql: table)") == 0)
             }
             #expect(try await stores.brokenRollUp().isEmpty)
         }
     }
 
-    @Test func fold_readsEachPartOnce_howeverManyRowsItHas() async throws {
+    /// Services follow the deltas for some ten minutes.
+    @Test func foldedDeltas_areKept_forTenMarks() async throws {
         try await TestStores.with { stores in
-            for version in 10..<50 {
-                try await stores.register(
-                    "i\(version)", token: "aaaaaaaaaaaaaa\(version)", systemVersion: "\(version)")
+            try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
+            try await stores.expectExact()
+            let old = try #require(stores.cubes.cube(of: stores.app.number))
+            for _ in 0..<RollUpStatements.marksMax {
+                #expect(try await stores.count("SELECT count(*) FROM rollup_delta") > 0)
+                try await stores.passMark()
+                try await stores.fold()
             }
-            let plan = try await PostgresSession.withSession(stores.configuration) { session in
-                let fold = RollUpStatements.foldSQL(stores.app.number, from: 0, batch: 1_000)
-                return try session.execute(PostgresStatement("EXPLAIN (ANALYZE, TIMING off) \(sql: fold)"))
-                    .map { try $0.decode(0, as: String.self) }
-            }
-            let scans = plan.filter { $0.contains("CTE Scan on added_") }
-            #expect(scans.count >= RollUpLevel.all.count)
-            #expect(scans.allSatisfy { $0.contains("loops=1)") }, "\(scans)")
+            #expect(try await stores.count("SELECT count(*) FROM rollup_delta") == 0)
+            try await stores.register("b", token: "aaaaaaaaaaaaaaab")
+            // A process that has not asked meanwhile reads the cube anew.
+            stores.cubes.store(old, of: stores.app.number, replacing: stores.cubes.cube(of: stores.app.number))
+            try await stores.expectExact()
         }
     }
 
-    @Test func levels_areTheTablesOfTheSchema() async throws {
+    @Test func folder_deletesFoldedDeltas_ofAnAppWithoutChanges() async throws {
         try await TestStores.with { stores in
-            for level in RollUpLevel.all {
-                let columns: [String] = try await stores.sql(
-                    """
-                    SELECT attname::text FROM pg_attribute
-                    WHERE attrelid = to_regclass(\("rollup_\(level.name)")) AND attnum > 0 AND NOT attisdropped
-                        AND attname NOT IN ('app_id', 'reachable', 'active', 'installations')
-                    """
-                ).map { try $0.decode(0) }
-                #expect(Set(columns) == Set(level.columns.map(\.text)), "\(level.name)")
+            try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
+            try await stores.fold()
+            try await whileFolding(stores, Self.hurried) {
+                try await eventually {
+                    try await stores.passMark()
+                    return try await stores.count("SELECT count(*) FROM rollup_delta") == 0
+                }
             }
-            let tables = try await stores.count(
-                """
-                SELECT count(*) FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
-                WHERE c.relkind = 'r' AND c.relname ~ '^rollup_' AND a.attname = 'reachable'
-                    AND c.relname <> 'rollup_size'
-                """)
-            #expect(Int(tables) == RollUpLevel.all.count)
+            try await stores.expectExact()
         }
     }
 
@@ -101,11 +93,11 @@ struct RollUpTests {
             limits.deltasMax = 2
             limits.ageMax = .milliseconds(50)
             limits.batch = 2
-            limits.vacuumAfter = 1
+            limits.vacuumAfter = 0
             let folder = RollUpFolder(postgres: stores.postgres, limits: limits)
             let task = Task { await folder.run() }
             for number in 10..<21 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            try await eventually { try await stores.count("SELECT count(*) FROM rollup_delta") == 0 }
+            try await eventually { try await stores.waitingDeltas() == 0 }
             task.cancel()
             await task.value
             #expect(try await stores.count("SELECT sum(installations)::bigint FROM rollup_cube") == 11)
@@ -141,21 +133,23 @@ struct RollUpTests {
                 """)
             try await whileFolding(stores, Self.hurried) {
                 try await eventually {
-                    try await stores.count("SELECT count(*) FROM rollup_delta WHERE app_id = \(behind)") == 0
+                    try await stores.count("SELECT folded FROM rollup_state WHERE app_id = \(behind)") == 1
                 }
             }
-            #expect(try await stores.count("SELECT count(*) FROM rollup_delta") > 0)
+            #expect(try await stores.waitingDeltas() > 0)
         }
     }
 
     @Test func batch_isHalved_untilItsFoldEndsInTime() async throws {
         try await TestStores.with { stores in
-            for number in 10..<26 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            for number in 10..<26 {
+                try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)", systemVersion: "\(number)")
+            }
             _ = try await stores.sql(
                 """
                 CREATE FUNCTION refuse_more() RETURNS trigger LANGUAGE plpgsql AS $$
                 BEGIN
-                    IF (SELECT count(*) FROM old_rows) > 3 THEN
+                    IF (SELECT count(*) FROM new_rows) > 3 THEN
                         RAISE EXCEPTION 'canceling statement due to statement timeout' USING ERRCODE = '57014';
                     END IF;
                     RETURN NULL;
@@ -163,11 +157,11 @@ struct RollUpTests {
                 """)
             _ = try await stores.sql(
                 """
-                CREATE TRIGGER refuse_more AFTER DELETE ON rollup_delta REFERENCING OLD TABLE AS old_rows
+                CREATE TRIGGER refuse_more AFTER INSERT ON rollup_cube REFERENCING NEW TABLE AS new_rows
                 FOR EACH STATEMENT EXECUTE FUNCTION refuse_more()
                 """)
             try await whileFolding(stores, Self.hurried) {
-                try await eventually { try await stores.count("SELECT count(*) FROM rollup_delta") == 0 }
+                try await eventually { try await stores.waitingDeltas() == 0 }
             }
             try await stores.expectExact()
         }
@@ -198,11 +192,18 @@ struct RollUpTests {
 @Suite("An app is folded when many deltas wait, or when some have waited for long")
 struct RollUpScheduleTests {
     private let start = ContinuousClock.now
-    private var schedule = RollUpSchedule(deltasMax: 100, ageMax: .seconds(3))
+    private var schedule: RollUpSchedule {
+        var limits = RollUpFolder.Limits()
+        (limits.deltasMax, limits.expiriesMax, limits.ageMax) = (100, 10, .seconds(3))
+        return RollUpSchedule(limits)
+    }
 
     @Test func many_areDueAtOnce() {
         var schedule = schedule
         #expect(schedule.due([waiting(1, 100), waiting(2, 99)], now: start) == [AppNumber(1)])
+        #expect(
+            schedule.due([.init(app: AppNumber(3), deltas: 0, expiries: 10)], now: start) == [AppNumber(3)])
+        #expect(schedule.due([.init(app: AppNumber(3), deltas: 0, keeps: true)], now: start) == [AppNumber(3)])
     }
 
     @Test func few_areDue_afterTheyHaveWaited() {
@@ -221,6 +222,6 @@ struct RollUpScheduleTests {
     }
 
     private func waiting(_ app: Int32, _ deltas: Int) -> RollUpSchedule.Waiting {
-        .init(app: AppNumber(app), deltas: deltas, hasExpired: false)
+        .init(app: AppNumber(app), deltas: deltas)
     }
 }

@@ -18,6 +18,8 @@ struct TestStores: Sendable {
     let feedback: PostgresFeedbackStore
     let events: PostgresEventStore
     let app: App
+    /// Those of a process.
+    let cubes = CubeCache()
 
     /// Lends stores on a throw-away cluster, on a loop of their own.
     static func with<Value: Sendable>(

@@ -3,7 +3,8 @@ import PostgresClient
 import PushRegistry
 
 /// The numbers of cells (`rollup_cell`), cached. A missing cell is created in a separate transaction, before the one
-/// that uses it. Cells are never deleted, so a number stays valid.
+/// that uses it. Cells are never deleted, so a number stays valid in its database: after a failover that lost the
+/// newest transactions, and after a restored dump, another cell may have it.
 final class RollUpCells: Sendable {
     /// Cells in the cache. A fleet of ten million has some 260,000.
     static let cachedMax = 300_000
@@ -44,16 +45,35 @@ final class RollUpCells: Sendable {
     /// too.
     private static let recountAfter = 10_000
 
+    /// A number is used at most this long after the database was seen to be the same. No failover takes less.
+    static let checkInterval = Duration.milliseconds(250)
+
     private struct Cache {
+        /// Of `DatabaseIdentityStatements`; nil before the first cell.
+        var identity: String?
+        var checkedAt = ContinuousClock.now
         var numbers: [Key: Int64] = [:]
         var texts: [AppNumber: RollUpTexts] = [:]
         /// How many cells an app has, and how many were created since they were counted.
         var counts: [AppNumber: (counted: Int64, created: Int)] = [:]
+
+        /// Forgets what belongs to another database.
+        mutating func check(_ identity: String, at time: ContinuousClock.Instant) {
+            if identity != self.identity {
+                self = Cache()
+                self.identity = identity
+            }
+            checkedAt = time
+        }
     }
 
     private let cache = Locked(Cache())
 
-    init() {}
+    private let checkInterval: Duration
+
+    init(checkInterval: Duration = RollUpCells.checkInterval) {
+        self.checkInterval = checkInterval
+    }
 
     /// The numbers of these registrations' cells, of one app.
     ///
@@ -62,6 +82,7 @@ final class RollUpCells: Sendable {
         of registrations: [Registration], _ postgres: PostgresClient, _ patience: LockPatience
     ) async throws -> [Int64] {
         let keys = registrations.map(Key.init)
+        try await check(postgres)
         let known = cached(keys)
         let missing = Array(Set(zip(keys, known).filter { $1 == nil }.map(\.0)))
         guard !missing.isEmpty else { return known.compactMap(\.self) }
@@ -72,6 +93,14 @@ final class RollUpCells: Sendable {
         }
     }
 
+    private func check(_ postgres: PostgresClient) async throws {
+        let now = ContinuousClock.now
+        guard cache.withLock({ $0.identity != nil && now - $0.checkedAt >= checkInterval }) else { return }
+        let result = try await postgres.execute(PostgresStatement(DatabaseIdentityStatements.identity))
+        let identity: String = try result[0].decode(0)
+        cache.withLock { $0.check(identity, at: now) }
+    }
+
     private func cached(_ keys: [Key]) -> [Int64?] {
         cache.withLock { cache in keys.map { cache.numbers[$0] } }
     }
@@ -80,12 +109,15 @@ final class RollUpCells: Sendable {
         _ keys: [Key], _ postgres: PostgresClient, _ patience: LockPatience
     ) async throws -> [Key: Int64] {
         let app = keys[0].app
+        let count = try await count(of: app, postgres)
+        let identity = cache.withLock { $0.identity }
         var creation = RollUpCellCreation(
-            keys, count: try await count(of: app, postgres), texts: cache.withLock { $0.texts[app] } ?? RollUpTexts(),
+            keys, count: count, texts: cache.withLock { $0.texts[app] } ?? RollUpTexts(),
             drawsNumbers: postgres.isDistributed)
         try await creation.run(on: postgres, patience)
         let created = Dictionary(uniqueKeysWithValues: zip(keys, creation.numbers))
         cache.withLock { cache in
+            guard cache.identity == identity else { return }
             cache.texts[app, default: RollUpTexts()].merge(creation.texts)
             if cache.texts.values.reduce(0, { $0 + $1.count }) > Self.textsCachedMax { cache.texts.removeAll() }
             if cache.numbers.count + created.count > Self.cachedMax { cache.numbers.removeAll(keepingCapacity: true) }
@@ -99,8 +131,16 @@ final class RollUpCells: Sendable {
         if let known = cache.withLock({ $0.counts[app] }), known.created < Self.recountAfter {
             return known.counted + Int64(known.created)
         }
-        let counted: Int64 = try await postgres.execute(RollUpCellStatements.count(of: app))[0].decode(0)
-        cache.withLock { $0.counts[app] = (counted, 0) }
+        let now = ContinuousClock.now
+        let results = try await postgres.execute([
+            PostgresStatement(DatabaseIdentityStatements.identity), RollUpCellStatements.count(of: app),
+        ])
+        let identity: String = try results[0][0].decode(0)
+        let counted: Int64 = try results[1][0].decode(0)
+        cache.withLock { cache in
+            cache.check(identity, at: now)
+            cache.counts[app] = (counted, 0)
+        }
         return counted
     }
 }

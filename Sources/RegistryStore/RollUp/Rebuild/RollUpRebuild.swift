@@ -8,8 +8,6 @@ import PushRegistry
 /// can be run again.
 public struct RollUpRebuild: Sendable {
     public enum Step: Sendable {
-        /// Levels are compared with the cube; folding of the app waits for it.
-        case aligning
         /// Installations get the cells that fit them, and are counted.
         case recounting
         /// Folding corrections and other pending deltas: the number so far, and of all.
@@ -17,8 +15,6 @@ public struct RollUpRebuild: Sendable {
     }
 
     public struct Report: Sendable {
-        /// Rows of levels that were not the sums of the cube.
-        public fileprivate(set) var marginals = 0
         /// Cells of the cube that were wrong.
         public fileprivate(set) var cells = 0
         /// Installations that had no cell, or a wrong one.
@@ -48,14 +44,13 @@ public struct RollUpRebuild: Sendable {
     private static func rebuild(
         _ app: AppNumber, in session: PostgresSession, _ report: inout Report, _ progress: (Step) -> Void
     ) throws {
-        progress(.aligning)
-        report.marginals += try align(app, in: session)
-        try session.checkCancellation()
         progress(.recounting)
         report.installations += try assignCells(of: app, in: session)
         report.cells += try recount(app, in: session)
         try session.checkCancellation()
         report.folded += try fold(app, in: session, progress)
+        // Cubes in memory may be of the wrong counts, or not: the corrections fit only those of the database.
+        _ = try session.execute(RollUpRebuildStatements.renew(app))
     }
 
     private static func assignCells(of app: AppNumber, in session: PostgresSession) throws -> Int {
@@ -68,27 +63,9 @@ public struct RollUpRebuild: Sendable {
         return assignment.moved
     }
 
-    private static func align(_ app: AppNumber, in session: PostgresSession) throws -> Int {
+    private static func recount(_ app: AppNumber, in session: PostgresSession) throws -> Int {
         _ = try session.execute(RollUpStatements.addState(app))
         return try session.withTransaction {
-            _ = try session.execute(RollUpStatements.lockWaiting(app))
-            _ = try session.execute(RollUpStatements.settings)
-            var wrong = 0
-            for level in RollUpLevel.all where level.isByCell {
-                wrong += try session.execute(RollUpRebuildStatements.removeWrongRows(of: level, app))[0].decode(0)
-            }
-            for level in RollUpLevel.all where !level.isByCell {
-                let row = try session.execute(RollUpRebuildStatements.align(level, app))[0]
-                wrong += try row.decode(0, as: Int.self)
-                let empty: [String] = try row.decode(1)
-                if !empty.isEmpty { _ = try session.execute(RollUpStatements.remove(empty, of: level, app)) }
-            }
-            return try wrong + session.execute(RollUpRebuildStatements.alignSizes(app))[0].decode(0, as: Int.self)
-        }
-    }
-
-    private static func recount(_ app: AppNumber, in session: PostgresSession) throws -> Int {
-        try session.withTransaction {
             try session.run(script: RollUpRebuildStatements.snapshot)
             _ = try session.execute(RollUpStatements.settings)
             let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time)[0].decode(0)

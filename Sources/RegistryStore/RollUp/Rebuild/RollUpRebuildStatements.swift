@@ -21,18 +21,18 @@ enum RollUpRebuildStatements {
             serving: "rebuild-rollup (R13): recounts an app, and writes the differences as deltas.",
             appendCorrections(NamedStatement.app, at: NamedStatement.time)),
         NamedStatement(
-            "removeWrongRows", serving: "rebuild-rollup (R13): deletes rows of the cube that contradict their cells.",
-            removeWrongRows(of: .cube, NamedStatement.app)),
-        NamedStatement(
-            "align", serving: "rebuild-rollup (R13): corrects a level by the cube.",
-            align(.version, NamedStatement.app)),
-        NamedStatement(
-            "alignSizes", serving: "rebuild-rollup (R13): corrects the sizes of ranked levels.",
-            alignSizes(NamedStatement.app)),
+            "renew", serving: "rebuild-rollup (R13): lets services read the cube anew.", renew(NamedStatement.app)),
     ]
 
     static func pending(of app: AppNumber) -> PostgresStatement {
-        "SELECT count(*) FROM rollup_delta WHERE app_id = \(app.rawValue)"
+        """
+        SELECT count(*) FROM rollup_delta WHERE app_id = \(app.rawValue)
+            AND transaction_id >= (SELECT horizon FROM rollup_state WHERE app_id = \(app.rawValue))
+        """
+    }
+
+    static func renew(_ app: AppNumber) -> PostgresStatement {
+        "UPDATE rollup_state SET version = version + 1 WHERE app_id = \(app.rawValue)"
     }
 
     // MARK: Cells
@@ -137,14 +137,16 @@ enum RollUpRebuildStatements {
                 SELECT i.app_id, i.topic, \(sql: recounted(in: chosen, at: time, where: app))
                 UNION ALL
                 SELECT d.app_id, d.topic, d.cell, CASE WHEN d.expires_at > t.time THEN d.expires_at END, -sum(d.active),
-                    -sum(CASE WHEN d.expires_at <= t.time THEN 0 ELSE d.active END), -sum(d.installations)
-                FROM rollup_delta d CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
+                    -sum(CASE WHEN d.expires_at <= t.time THEN 0 ELSE d.active END - d.expired),
+                    -sum(d.installations)
+                FROM (
+                    SELECT d.* FROM rollup_delta d LEFT JOIN rollup_state s ON s.app_id = d.app_id
+                    WHERE d.transaction_id >= coalesce(s.horizon, 0)) AS d
+                CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)
                 GROUP BY 1, 2, 3, 4) AS i
             GROUP BY 1, 2, 3, 4
             UNION ALL
-            SELECT app_id, 0, cell, NULL, 0, -reachable, -active, -installations FROM rollup_cube WHERE \(sql: app)
-            UNION ALL
-            SELECT app_id, topic, cell, NULL, 0, -reachable, -active, -installations FROM rollup_topic
+            SELECT app_id, topic, cell, NULL, 0, -reachable, -active, -installations FROM rollup_cube
             WHERE \(sql: app)
             UNION ALL
             SELECT e.app_id, e.topic, e.cell, CASE WHEN e.expires_at > t.time THEN e.expires_at END,
@@ -216,94 +218,12 @@ enum RollUpRebuildStatements {
         ).unprepared()
     }
 
-    static let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+    /// Two rebuilds at once would correct each count twice. The lock allows all reads and writes, and the snapshot is
+    /// taken after it.
+    static let snapshot = """
+        SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;
+        LOCK TABLE rollup_cube IN SHARE UPDATE EXCLUSIVE MODE
+        """
 
     static let time = PostgresStatement("SELECT greatest(latest, now()) FROM registry_clock").unprepared()
-
-    // MARK: Levels
-
-    /// A SELECT: rows of a level by cell that differ from their cell, or that count installations of a cell that is not
-    /// admitted as reachable.
-    static func wrongRows(of level: RollUpLevel, where app: PostgresSQL) -> PostgresSQL {
-        let columns = level.dimensions.columns
-        let same = columns.map { "c.\(sql: $0) = b.\(sql: $0)" as PostgresSQL }.joined(separator: " AND ")
-        return """
-            SELECT b.ctid, b.app_id, b.cell FROM \(sql: level.table) b
-            WHERE \(sql: app) AND NOT EXISTS (
-                SELECT FROM rollup_cell c
-                WHERE c.app_id = b.app_id AND c.number = b.cell AND (c.is_admitted OR b.reachable = 0) AND \(sql: same))
-            """
-    }
-
-    static func removeWrongRows(of level: RollUpLevel, _ app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH wrong AS MATERIALIZED (\(sql: wrongRows(of: level, where: "b.app_id = \(app.rawValue)"))), removed AS (
-                DELETE FROM \(sql: level.table) b USING wrong w WHERE b.app_id = \(app.rawValue) AND b.ctid = w.ctid
-                RETURNING b.cell)
-            SELECT count(*) FROM removed
-            """
-        ).unprepared()
-    }
-
-    /// A SELECT: the differences between the cube and a level (positive where the level counts too few).
-    static func drift(of level: RollUpLevel, where app: PostgresSQL) -> PostgresSQL {
-        let columns = level.columns.joined(separator: ", ")
-        let cell = level.columns.map { "c.\(sql: $0)" as PostgresSQL }.joined(separator: ", ")
-        return """
-            SELECT app_id, 0 AS topic, \(sql: columns), sum_counts(reachable) AS reachable,
-                sum_counts(active) AS active, sum_counts(installations) AS installations
-            FROM (
-                SELECT b.app_id, \(sql: cell), b.reachable, b.active, b.installations
-                FROM rollup_cube b JOIN rollup_cell c ON c.app_id = b.app_id AND c.number = b.cell
-                UNION ALL
-                SELECT app_id, \(sql: columns), -reachable, -active, -installations FROM \(sql: level.table)) AS d
-            WHERE \(sql: app)
-            GROUP BY app_id, \(sql: columns)
-            HAVING sum_counts(reachable) <> 0 OR sum_counts(active) <> 0 OR sum_counts(installations) <> 0
-            """
-    }
-
-    /// Returns the number of wrong rows, and the positions of rows whose counts are now zero.
-    static func align(_ level: RollUpLevel, _ app: AppNumber) -> PostgresStatement {
-        let change: PostgresSQL = """
-            change AS MATERIALIZED (\(sql: drift(of: level, where: "app_id = \(app.rawValue)")))
-            """
-        let parts = [change] + RollUpStatements.add(to: level, app)
-        return PostgresStatement(
-            """
-            WITH \(sql: parts.joined(separator: ", "))
-            SELECT (SELECT count(*) FROM change), \(sql: RollUpStatements.emptyRows(of: level))
-            """
-        ).unprepared()
-    }
-
-    /// A SELECT: the ranked levels, and the number of their rows that count a reachable installation.
-    static func sizes(where app: PostgresSQL) -> PostgresSQL {
-        RollUpLevel.all.filter(\.isRanked).map { level in
-            """
-            SELECT app_id, \(sql: PostgresSQL(literal: level.name)) AS level, count(*) AS reachable
-            FROM \(sql: level.table) WHERE \(sql: app) AND reachable > 0 GROUP BY app_id
-            """ as PostgresSQL
-        }.joined(separator: " UNION ALL ")
-    }
-
-    /// Returns the number of wrong sizes.
-    static func alignSizes(_ app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH right_size AS MATERIALIZED (\(sql: sizes(where: "app_id = \(app.rawValue)"))), removed AS (
-                DELETE FROM rollup_size r WHERE r.app_id = \(app.rawValue) AND r.reachable <> 0
-                    AND NOT EXISTS (SELECT FROM right_size s WHERE s.level = r.level)
-                RETURNING r.level
-            ), changed AS (
-                INSERT INTO rollup_size AS r (app_id, level, reachable)
-                SELECT app_id, level, reachable FROM right_size
-                ON CONFLICT (app_id, level) DO UPDATE SET reachable = excluded.reachable
-                WHERE r.reachable <> excluded.reachable
-                RETURNING r.level)
-            SELECT (SELECT count(*) FROM removed) + (SELECT count(*) FROM changed)
-            """
-        ).unprepared()
-    }
 }

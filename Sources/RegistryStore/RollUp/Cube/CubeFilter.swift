@@ -1,0 +1,125 @@
+import PostgresClient
+import PushRegistry
+
+/// A filter over the cells of a cube, as `AudiencePredicate` has it over installations: each condition is true or false
+/// (R16).
+struct CubeFilter {
+    private let cells: CubeCells
+    private let asOf: Timestamp
+    private let zones: [String: Int64]
+
+    init(_ view: CubeView) {
+        (cells, asOf, zones) = (view.cells, view.moment.asOf, view.zones)
+    }
+
+    /// Which cells the filter selects.
+    ///
+    /// - Parameter isSubscribed: whether the installations are subscribed to the filter's topic that is not locked.
+    func matches(_ filter: AudienceFilter, isSubscribed: Bool) -> [Bool] {
+        switch filter {
+        case .all(let parts): joined(parts, isSubscribed, true)
+        case .any(let parts): joined(parts, isSubscribed, false)
+        case .not(let part): matches(part, isSubscribed: isSubscribed).map { !$0 }
+        case .condition(.topic, let test): every(holds(test, isSubscribed: isSubscribed))
+        case .condition(let field, let test): matches(field, test)
+        case .segment: preconditionFailure("segments are expanded before")
+        }
+    }
+
+    /// - Parameter none: the value of no parts: true for `all`, false for `any`.
+    private func joined(_ parts: [AudienceFilter], _ isSubscribed: Bool, _ none: Bool) -> [Bool] {
+        guard let first = parts.first else { return every(none) }
+        var result = matches(first, isSubscribed: isSubscribed)
+        for part in parts.dropFirst() {
+            let more = matches(part, isSubscribed: isSubscribed)
+            for cell in result.indices where more[cell] != none { result[cell] = !none }
+        }
+        return result
+    }
+
+    private func every(_ value: Bool) -> [Bool] { [Bool](repeating: value, count: cells.count) }
+
+    private func holds(_ test: FieldPredicate, isSubscribed: Bool) -> Bool {
+        guard case .oneOf(let values) = test, !values.isEmpty else { return false }
+        return isSubscribed
+            || values.contains { if case .topic(let topic) = $0 { topic.content.isLocked } else { false } }
+    }
+
+    private func matches(_ field: AudienceField, _ test: FieldPredicate) -> [Bool] {
+        switch field {
+        case .provider: matches(cells.providers, Provider.allCases.map { holds(test, $0.rawValue) })
+        case .authorizationStatus:
+            matches(cells.authorizations, AuthorizationStatus.allCases.map { holds(test, $0.rawValue) })
+        case .locale: matches(cells.locales, locales(test))
+        case .systemName: matches(cells.systems, cells.texts.map { holds(test, $0.text) })
+        case .timeZone:
+            matches(cells.zones, cells.texts.map { $0.text != Device.noTimeZone && holds(test, $0.text) })
+        case .osVersion: matches(cells.versions, versions(test))
+        case .utcOffset, .localTime: offsets.map { offset in offset.map { holds(test, $0) } ?? false }
+        default: preconditionFailure("cells do not have the field")
+        }
+    }
+
+    /// - Parameter table: whether the condition holds, by the value in the column.
+    private func matches(_ column: [Int32], _ table: [Bool]) -> [Bool] { column.map { table[Int($0)] } }
+}
+
+// MARK: - Conditions
+
+extension CubeFilter {
+    private func holds(_ test: FieldPredicate, _ text: String) -> Bool {
+        switch test {
+        case .exists: true
+        case .oneOf(let values): values.contains(.text(text))
+        case .ordered, .within, .between, .near: false
+        }
+    }
+
+    /// The locale is one of these, or one of them includes it.
+    private func locales(_ test: FieldPredicate) -> [Bool] {
+        guard case .oneOf(let values) = test else { return cells.texts.map { _ in test == .exists } }
+        let wanted = values.compactMap { if case .locale(let locale) = $0 { locale } else { nil } }
+        let (exact, wider) = (Set(wanted.map(\.text)), Set(wanted.filter(\.isParsed).map(\.text)))
+        return cells.texts.map { text in
+            exact.contains(text.text)
+                || text.locale.isParsed && text.locale.ancestry.dropLast().contains(where: wider.contains)
+        }
+    }
+
+    private func versions(_ test: FieldPredicate) -> [Bool] {
+        let wanted: Set<AudienceValue> = if case .oneOf(let values) = test { Set(values) } else { [] }
+        return cells.texts.enumerated().map { index, text in
+            // Text 0 is none.
+            guard index > 0, let version = text.version else { return false }
+            switch test {
+            case .exists: return true
+            case .oneOf: return wanted.contains(.version(version))
+            case .ordered(let order, .version(let bound)): return order.holds(version, bound)
+            case .ordered, .within, .between, .near: return false
+            }
+        }
+    }
+
+    private func holds(_ test: FieldPredicate, _ offset: Int64) -> Bool {
+        switch test {
+        case .exists: return true
+        case .oneOf(let values): return values.contains(.offset(offset))
+        case .ordered(let order, .offset(let bound)): return order.holds(offset, bound)
+        case .between(let range):
+            // Seconds from midnight where the device is.
+            let seconds = ((asOf.microseconds / 1_000_000) % 86_400 + offset) % 86_400
+            return range.contains(Int((seconds + 86_400) % 86_400))
+        case .ordered, .within, .near: return false
+        }
+    }
+
+    /// The offset of each cell's zone; that which was sent if PostgreSQL does not know the zone. Nil if an import knew
+    /// neither.
+    var offsets: [Int64?] {
+        let known = cells.texts.map { zones[$0.text] }
+        return cells.zones.indices.map { cell in
+            if let offset = known[Int(cells.zones[cell])] { return offset }
+            return cells.offsets[cell] == Device.noTimeZoneOffset ? nil : Int64(cells.offsets[cell])
+        }
+    }
+}

@@ -1,0 +1,218 @@
+import PostgresClient
+import PushRegistry
+
+/// The reading of an app's cube in one snapshot. A value that returns the statements to send, so that a loop's
+/// connection and a blocking session drive the same steps. The statements are of one transaction; those of `texts` may
+/// follow it.
+struct CubeReading: Sendable {
+    /// Following more deltas than this takes longer than reading the cube anew.
+    static let followedMax: Int64 = 200_000
+
+    private let app: AppNumber
+    let moment: AudienceMoment
+    private let choices: [Int32]
+    private let horizon: Int64
+    private let folded: Int64
+    private let needsZones: Bool
+    private var cube: AppCube
+    /// Choices that the cube has, up to `cube.since`.
+    private let known: [Int32]
+    /// Choices that are read from the database's cube, which has the deltas before the horizon.
+    private let unknown: [Int32]
+    private var late: [Int32: [AppCube.Row]] = [:]
+    private var zones: [String: Int64] = [:]
+
+    static func opening(of app: AppNumber) -> [PostgresStatement] {
+        [PostgresStatement(AudienceSessionStatements.moment), PostgresStatement(CubeStatements.state, app.rawValue)]
+    }
+
+    /// - Parameters:
+    ///   - choices: 0 for all installations, and choices about topics.
+    ///   - cached: read before the transaction began.
+    ///   - state: the second result of `opening`; the first one is the moment.
+    init(
+        of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, cached: AppCube?, at moment: AudienceMoment,
+        _ state: PostgresResult
+    ) throws {
+        (self.app, self.choices, self.needsZones, self.moment) = (app, choices, needsZones, moment)
+        // A standby that lags does not have a new app yet.
+        guard let state = state.first else { throw StoreError.unavailable }
+        (horizon, folded) = (try state.decode(0), try state.decode(1))
+        let version: Int64 = try state.decode(2)
+        let keptSince: Int64 = try state.decode(3)
+        if let cached, cached.identity == moment.identity, cached.version == version, cached.since >= keptSince,
+            cached.since <= moment.firstRunning, folded - cached.folded <= Self.followedMax
+        {
+            cube = cached
+        } else {
+            cube = AppCube(identity: moment.identity, version: version)
+        }
+        known = cube.layers.keys.sorted()
+        unknown = choices.filter { [cube] in cube.layers[$0] == nil }
+    }
+
+    /// The second unit.
+    var statements: [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        for (choices, since) in parts {
+            statements += [
+                PostgresStatement(CubeStatements.changes, app.rawValue, choices, since, moment.firstRunning),
+                PostgresStatement(CubeStatements.expiring, app.rawValue, choices, since),
+            ]
+        }
+        if !unknown.isEmpty { statements.append(PostgresStatement(CubeStatements.cube, app.rawValue, unknown)) }
+        statements.append(PostgresStatement(CubeStatements.expired, app.rawValue, choices, moment.asOf.postgres))
+        return needsZones ? statements + [CubeStatements.zones(of: app, at: moment.asOf)] : statements
+    }
+
+    private var parts: [(choices: [Int32], since: Int64)] {
+        [(known, cube.since), (unknown, horizon)].filter { !$0.0.isEmpty }
+    }
+
+    /// - Parameter results: of `statements`.
+    mutating func read(_ results: ArraySlice<PostgresResult>) throws {
+        var results = results
+        func next() throws -> PostgresResult {
+            guard let result = results.popFirst() else { throw StoreError.failed("a result is missing") }
+            return result
+        }
+        for choice in unknown { cube.add([], [], droppingBefore: 0, to: choice) }
+        let parts = parts
+        for _ in parts {
+            try readChanges(try next())
+            try readExpiring(try next())
+        }
+        if !unknown.isEmpty { try readCube(try next()) }
+        cube.advance(to: moment.firstRunning, folded: folded)
+        try readExpired(try next())
+        if needsZones {
+            for row in try next() {
+                if let offset = try row.decode(1, as: Int32?.self) { zones[try row.decode(0)] = Int64(offset) }
+            }
+        }
+    }
+
+    /// The statement that reads the texts of new cells; nil if all are known. Its result goes to `read(texts:)`.
+    var texts: PostgresStatement? {
+        cube.cells.missingTexts.isEmpty
+            ? nil : PostgresStatement(CubeStatements.texts, app.rawValue, cube.cells.missingTexts)
+    }
+
+    mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }
+
+    /// What the snapshot has, and the cube for the next query.
+    var view: CubeView { CubeView(cube: cube, late: late, moment: moment, zones: zones) }
+    var advanced: AppCube { cube }
+}
+
+// MARK: - Rows
+
+extension CubeReading {
+    private mutating func readCube(_ result: PostgresResult) throws {
+        var rows: [Int32: [AppCube.Row]] = [:]
+        for row in result {
+            let cell = try cube.cells.index(of: try row.decode(1), row, from: 5)
+            let counts = AppCube.Counts(
+                reachable: try row.decode(2), active: try row.decode(3), installations: try row.decode(4))
+            rows[try row.decode(0), default: []].append(AppCube.Row(cell: cell, counts: counts))
+        }
+        for (choice, rows) in rows { cube.add(rows, [], droppingBefore: 0, to: choice) }
+    }
+
+    private mutating func readChanges(_ result: PostgresResult) throws {
+        var settled: [Int32: [AppCube.Row]] = [:]
+        for row in result {
+            let cell = try cube.cells.index(of: try row.decode(1), row, from: 6)
+            let (active, expired) = (try row.decode(3, as: Int64.self), try row.decode(5, as: Int64.self))
+            let counts = AppCube.Counts(
+                reachable: cube.cells.isAdmitted[Int(cell)] ? active - expired : 0, active: active,
+                installations: try row.decode(4))
+            let (choice, change) = (try row.decode(0, as: Int32.self), AppCube.Row(cell: cell, counts: counts))
+            if try row.decode(2) {
+                late[choice, default: []].append(change)
+            } else {
+                settled[choice, default: []].append(change)
+            }
+        }
+        for (choice, rows) in settled { cube.add(rows, [], droppingBefore: 0, to: choice) }
+    }
+
+    /// Deltas before the horizon have their expiries in `rollup_expiry`.
+    private mutating func readExpiring(_ result: PostgresResult) throws {
+        var settled: [Int32: [AppCube.Expiring]] = [:]
+        for row in result {
+            let transaction: Int64 = try row.decode(2)
+            guard transaction >= horizon, let cell = cube.cells.index(of: try row.decode(1)),
+                cube.cells.isAdmitted[Int(cell)]
+            else { continue }
+            let expiring = AppCube.Expiring(
+                transaction: transaction, expiresAt: try row.decode(3), cell: cell, active: try row.decode(4))
+            let choice: Int32 = try row.decode(0)
+            if transaction < moment.firstRunning {
+                settled[choice, default: []].append(expiring)
+            } else if expiring.expiresAt <= moment.asOf.postgres {
+                late[choice, default: []].append(expiring.lost)
+            }
+        }
+        for choice in cube.layers.keys {
+            cube.add([], settled[choice] ?? [], droppingBefore: horizon, to: choice)
+        }
+    }
+
+    /// Sessions that have expired and are not swept yet.
+    private mutating func readExpired(_ result: PostgresResult) throws {
+        for row in result {
+            guard let cell = cube.cells.index(of: try row.decode(1)) else { continue }
+            late[try row.decode(0), default: []].append(
+                AppCube.Row(cell: cell, counts: AppCube.Counts(reachable: -(try row.decode(2, as: Int64.self)))))
+        }
+        for choice in choices {
+            let expired = cube.layers[choice]?.expiring.filter { $0.expiresAt <= moment.asOf.postgres } ?? []
+            late[choice, default: []] += expired.map(\.lost)
+        }
+    }
+}
+
+extension AppCube.Expiring {
+    fileprivate var lost: AppCube.Row { AppCube.Row(cell: cell, counts: AppCube.Counts(reachable: -active)) }
+}
+
+/// The counts of an app's installations in one snapshot.
+struct CubeView: Sendable {
+    fileprivate let cube: AppCube
+    /// The changes of transactions that the cube does not have, by choice, and expired sessions.
+    fileprivate let late: [Int32: [AppCube.Row]]
+    let moment: AudienceMoment
+    /// The present offsets of the zones that PostgreSQL knows and that installations of the app have, in seconds.
+    let zones: [String: Int64]
+
+    var cells: CubeCells { cube.cells }
+
+    /// The installations with a choice, by the index of their cell.
+    func counts(_ choice: Int32, _ include: AudienceInclude) -> [Int64] {
+        var counts = [Int64](repeating: 0, count: cells.count)
+        for row in cube.layers[choice]?.rows ?? [] { counts[Int(row.cell)] += row.counts.count(include) }
+        for row in late[choice] ?? [] { counts[Int(row.cell)] += row.counts.count(include) }
+        return counts
+    }
+
+    /// Whether overflow cells count installations. The cube knows only the provider and the authorization of these.
+    var overflows: Bool {
+        let counts = counts(0, .all)
+        return counts.indices.contains { counts[$0] != 0 && cells.isOverflow($0) }
+    }
+    /// The most frequent values of a field of texts.
+    func names(of field: AudienceField, countMax: Int) -> [String] {
+        let column =
+            switch field {
+            case .locale: cells.locales
+            case .timeZone: cells.zones
+            case .systemName: cells.systems
+            default: cells.versions
+            }
+        var sums = [Int64](repeating: 0, count: cells.texts.count)
+        for (cell, count) in counts(0, .all).enumerated() { sums[Int(column[cell])] += count }
+        return sums.indices.dropFirst().filter { sums[$0] > 0 }.sorted { sums[$0] > sums[$1] }.prefix(countMax)
+            .map { cells.texts[$0].text }
+    }
+}
