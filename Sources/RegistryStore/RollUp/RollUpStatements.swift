@@ -232,11 +232,11 @@ enum RollUpStatements {
     static func setState(
         _ app: AppNumber, horizon: Int64, folded: Int64, marks: [Int64], isMarked: Bool
     ) -> PostgresStatement {
-        """
-        UPDATE rollup_state SET horizon = \(horizon), folded = \(folded), marks = \(marks),
-            marked_at = CASE WHEN \(isMarked) THEN now() ELSE marked_at END
-        WHERE app_id = \(app.rawValue)
-        """
+        let mark: PostgresSQL = isMarked ? ", marked_at = now()" : ""
+        return """
+            UPDATE rollup_state SET horizon = \(horizon), folded = \(folded), marks = \(marks)\(sql: mark)
+            WHERE app_id = \(app.rawValue)
+            """
     }
 
     static func removeDeltas(_ app: AppNumber, from first: Int64, to mark: Int64) -> PostgresStatement {

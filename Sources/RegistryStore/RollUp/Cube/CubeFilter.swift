@@ -47,21 +47,29 @@ struct CubeFilter {
 
     private func matches(_ field: AudienceField, _ test: FieldPredicate) -> [Bool] {
         switch field {
-        case .provider: matches(cells.providers, Provider.allCases.map { holds(test, $0.rawValue) })
+        case .provider: matches(cells.providers) { holds(test, Provider.allCases[$0].rawValue) }
         case .authorizationStatus:
-            matches(cells.authorizations, AuthorizationStatus.allCases.map { holds(test, $0.rawValue) })
+            matches(cells.authorizations) { holds(test, AuthorizationStatus.allCases[$0].rawValue) }
         case .locale: matches(cells.locales, locales(test))
-        case .systemName: matches(cells.systems, cells.texts.map { holds(test, $0.text) })
+        case .systemName: matches(cells.systems) { holds(test, cells.texts[$0].text) }
         case .timeZone:
-            matches(cells.zones, cells.texts.map { $0.text != Device.noTimeZone && holds(test, $0.text) })
+            matches(cells.zones) { cells.texts[$0].text != Device.noTimeZone && holds(test, cells.texts[$0].text) }
         case .osVersion: matches(cells.versions, versions(test))
         case .utcOffset, .localTime: offsets.map { offset in offset.map { holds(test, $0) } ?? false }
         default: preconditionFailure("cells do not have the field")
         }
     }
 
-    /// - Parameter table: whether the condition holds, by the value in the column.
-    private func matches(_ column: [Int32], _ table: [Bool]) -> [Bool] { column.map { table[Int($0)] } }
+    /// - Parameter transform: called once for each value of the column, of which there are few.
+    private func matches<Value>(_ column: [Int32], _ transform: (Int) -> Value) -> [Value] {
+        var known = [Value?](repeating: nil, count: Int(column.max() ?? 0) + 1)
+        return column.map { value in
+            if let known = known[Int(value)] { return known }
+            let result = transform(Int(value))
+            known[Int(value)] = result
+            return result
+        }
+    }
 }
 
 // MARK: - Conditions
@@ -76,21 +84,22 @@ extension CubeFilter {
     }
 
     /// The locale is one of these, or one of them includes it.
-    private func locales(_ test: FieldPredicate) -> [Bool] {
-        guard case .oneOf(let values) = test else { return cells.texts.map { _ in test == .exists } }
+    private func locales(_ test: FieldPredicate) -> (Int) -> Bool {
+        guard case .oneOf(let values) = test else { return { _ in test == .exists } }
         let wanted = values.compactMap { if case .locale(let locale) = $0 { locale } else { nil } }
         let (exact, wider) = (Set(wanted.map(\.text)), Set(wanted.filter(\.isParsed).map(\.text)))
-        return cells.texts.map { text in
-            exact.contains(text.text)
+        return { [cells] index in
+            let text = cells.texts[index]
+            return exact.contains(text.text)
                 || text.locale.isParsed && text.locale.ancestry.dropLast().contains(where: wider.contains)
         }
     }
 
-    private func versions(_ test: FieldPredicate) -> [Bool] {
+    private func versions(_ test: FieldPredicate) -> (Int) -> Bool {
         let wanted: Set<AudienceValue> = if case .oneOf(let values) = test { Set(values) } else { [] }
-        return cells.texts.enumerated().map { index, text in
+        return { [cells] index in
             // Text 0 is none.
-            guard index > 0, let version = text.version else { return false }
+            guard index > 0, let version = cells.texts[index].version else { return false }
             switch test {
             case .exists: return true
             case .oneOf: return wanted.contains(.version(version))
@@ -116,9 +125,9 @@ extension CubeFilter {
     /// The offset of each cell's zone; that which was sent if PostgreSQL does not know the zone. Nil if an import knew
     /// neither.
     var offsets: [Int64?] {
-        let known = cells.texts.map { zones[$0.text] }
+        let known = matches(cells.zones) { zones[cells.texts[$0].text] }
         return cells.zones.indices.map { cell in
-            if let offset = known[Int(cells.zones[cell])] { return offset }
+            if let offset = known[cell] { return offset }
             return cells.offsets[cell] == Device.noTimeZoneOffset ? nil : Int64(cells.offsets[cell])
         }
     }
