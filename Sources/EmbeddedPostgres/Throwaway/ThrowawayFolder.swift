@@ -4,9 +4,14 @@ import Logging
 
 /// The folders of one user's throw-away clusters: `/tmp/push-registry-throwaway-<user id>/` contains the template,
 /// which all are copied from, and a folder for each cluster.
+///
+/// `PUSH_REGISTRY_TEST_CLUSTERS` replaces `/tmp`, for tests by a file system in memory.
 struct ThrowawayFolder {
     /// Not `TMPDIR`: the server's user may be unable to enter it, and it makes socket paths long.
-    private static var root: String { "/tmp/push-registry-throwaway-\(geteuid())" }
+    private static let root: String = {
+        let parent = ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_CLUSTERS"] ?? "/tmp"
+        return "\(parent)/push-registry-throwaway-\(geteuid())"
+    }()
     /// Long enough to create a template on a busy machine.
     private static let lockDeadline = Duration.seconds(120)
 
