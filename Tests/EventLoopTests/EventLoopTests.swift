@@ -43,7 +43,7 @@ private func onLoop<T: Sendable>(_ loop: EventLoop, _ body: @escaping @Sendable 
     }
 }
 
-@Suite("Work that starts on a loop stays on it", .timeLimit(.minutes(10)))
+@Suite("Work that starts on a loop stays on it", .timeLimit(.minutes(5)))
 struct EventLoopTests {
     let loop = EventLoop(name: "test")
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPFetch
 
-@Suite("A fetch returns the document or the reason of the failure", .timeLimit(.minutes(10)))
+@Suite("A fetch returns the document or the reason of the failure", .timeLimit(.minutes(5)))
 struct HTTPFetchTests {
     private let fetch = patient(HTTPFetch(bytesMax: 1_000, peers: .publicAndPrivate, userAgent: "tests"))
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import RegistryAPI
 
-@Suite("Key sets of identity providers", .timeLimit(.minutes(10)))
+@Suite("Key sets of identity providers", .timeLimit(.minutes(5)))
 struct ProviderKeySetsTests {
     private let provider = Provider()
     private let app: App

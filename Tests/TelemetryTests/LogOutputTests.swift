@@ -5,7 +5,7 @@ import Testing
 
 @testable import Telemetry
 
-@Suite("A slow or missing log reader delays no other work", .timeLimit(.minutes(10)))
+@Suite("A slow or missing log reader delays no other work", .timeLimit(.minutes(5)))
 struct LogOutputTests {
     private let line = Array((String(repeating: "x", count: 999) + "\n").utf8)
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import Logging
 import Testing
 
-@Suite("An application handles requests", .timeLimit(.minutes(10)))
+@Suite("An application handles requests", .timeLimit(.minutes(5)))
 struct ApplicationTests {
     @Test func middlewareRunsInOrder_whenARouteIsWrapped() async throws {
         let server = try TestServer(routes: { _, events in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("A file in memory is compressed once, and not sent twice", .timeLimit(.minutes(10)))
+@Suite("A file in memory is compressed once, and not sent twice", .timeLimit(.minutes(5)))
 struct CompressedContentTests {
     private static let text = String(repeating: "export const text = 1;\n", count: 1_000)
     private static let gzip = "Accept-Encoding: gzip, br\r\n"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(10)))
+@Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(5)))
 struct CompressionTests {
     private static let gzip = "Accept-Encoding: gzip\r\n"
     private static let rows = String(repeating: String(repeating: "r", count: 399) + "\n", count: 10_000)
@@ -136,7 +136,7 @@ struct CompressionTests {
     }
 }
 
-@Suite("Compression of more than some bytes leaves the loop to others", .timeLimit(.minutes(10)))
+@Suite("Compression of more than some bytes leaves the loop to others", .timeLimit(.minutes(5)))
 struct CompressionOffLoopTests {
     /// Compresses pieces on a loop. Equal bytes fill hardly any output, so only the compression can leave the loop.
     ///

@@ -3,7 +3,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("Only web pages of allowed origins can read responses", .timeLimit(.minutes(10)))
+@Suite("Only web pages of allowed origins can read responses", .timeLimit(.minutes(5)))
 struct CrossOriginTests {
     private static let page = "Origin: https://page.example\r\n"
     private static let preflight = "Access-Control-Request-Method: PUT\r\n"

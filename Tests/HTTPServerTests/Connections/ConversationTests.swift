@@ -3,7 +3,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(10)))
+@Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(5)))
 struct ConversationTests {
     @Test func connectionPersists_whenRequestsFollowEachOther() async throws {
         let server = try TestServer()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Unauthenticated clients use little memory", .timeLimit(.minutes(10)))
+@Suite("Unauthenticated clients use little memory", .timeLimit(.minutes(5)))
 struct HeldMemoryTests {
     private static let part = String(repeating: "x", count: 200_000)
 
@@ -97,7 +97,7 @@ struct HeldMemoryTests {
     }
 }
 
-@Suite("Long work runs off the loop", .timeLimit(.minutes(10)))
+@Suite("Long work runs off the loop", .timeLimit(.minutes(5)))
 struct OffLoopTests {
     @Test func workRunsOffTheLoop_andReturnsToIt() async throws {
         let server = try TestServer(routes: { loop, events in
@@ -121,7 +121,7 @@ struct OffLoopTests {
     }
 }
 
-@Suite("A stream has one writer, and its head is sent at once", .timeLimit(.minutes(10)))
+@Suite("A stream has one writer, and its head is sent at once", .timeLimit(.minutes(5)))
 struct StreamWriterTests {
     @Test func headArrives_beforeTheProducerWrites() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -181,7 +181,7 @@ struct StreamWriterTests {
     }
 }
 
-@Suite("The server's run returns after its handlers", .timeLimit(.minutes(10)))
+@Suite("The server's run returns after its handlers", .timeLimit(.minutes(5)))
 struct TaskTreeTests {
     @Test func runReturns_whenTheLastHandlerHasEnded() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -2,7 +2,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("One side leaves", .timeLimit(.minutes(10)))
+@Suite("One side leaves", .timeLimit(.minutes(5)))
 struct LeavingClientTests {
     @Test func handlerIsCancelled_whenItsClientResets() async throws {
         let server = try TestServer { $0.timeouts.halfClosed = .seconds(60) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Limits are enforced", .timeLimit(.minutes(10)))
+@Suite("Limits are enforced", .timeLimit(.minutes(5)))
 struct LimitTests {
     @Test func thousandConnectionsAreServed_whenAllStayOpen() async throws {
         let server = try TestServer(loopCount: 2)

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 /// Other tasks may run on the loop between a task's decision to wait and its wait. Their events must not be lost.
-@Suite("No event is lost on the way to a wait", .timeLimit(.minutes(10)))
+@Suite("No event is lost on the way to a wait", .timeLimit(.minutes(5)))
 struct MissedWakeUpTests {
     /// More turns of the loop than a task needs from its start to its wait.
     private static let turns = 0..<16

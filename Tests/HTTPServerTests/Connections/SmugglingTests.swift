@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-@Suite("Bytes after a broken request are never a request", .timeLimit(.minutes(10)))
+@Suite("Bytes after a broken request are never a request", .timeLimit(.minutes(5)))
 struct SmugglingTests {
     static let second = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"
 

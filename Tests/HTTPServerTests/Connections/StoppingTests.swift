@@ -4,7 +4,7 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
-@Suite("Stopping drops no request", .timeLimit(.minutes(10)))
+@Suite("Stopping drops no request", .timeLimit(.minutes(5)))
 struct StoppingTests {
     @Test func requestInFlightGetsItsResponse_whenTheServerStops() async throws {
         let server = try TestServer { $0.timeouts.idleDrain = .milliseconds(1) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("A connection that the system cannot watch ends alone", .timeLimit(.minutes(10)))
+@Suite("A connection that the system cannot watch ends alone", .timeLimit(.minutes(5)))
 struct UnwatchedConnectionTests {
     /// epoll_ctl(2) refuses a regular file (`EPERM`); full memory (`ENOMEM`, `ENOSPC`) takes the same way.
     @Test func connectionIsClosed_andItsLoopServesOthers() async {

@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPServer
 
 /// The client is OpenSSL's own program, which is independent of our code.
-@Suite("TLS", .timeLimit(.minutes(10)))
+@Suite("TLS", .timeLimit(.minutes(5)))
 struct TLSTests {
     let files = TemporaryCertificate()
 

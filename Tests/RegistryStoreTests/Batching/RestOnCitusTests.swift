@@ -3,7 +3,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("On Citus, an app's next batch waits for the clients of the last one", .timeLimit(.minutes(10)))
+@Suite("On Citus, an app's next batch waits for the clients of the last one", .timeLimit(.minutes(5)))
 struct RestOnCitusTests {
     @Test func rest_isHalfTheTimeOfTheBatch_andShortAfterALongOne() async {
         let loop = EventLoop(name: "test")

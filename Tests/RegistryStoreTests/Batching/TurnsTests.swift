@@ -5,7 +5,7 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Apps take turns, and a caller waits no longer than its client does", .timeLimit(.minutes(10)))
+@Suite("Apps take turns, and a caller waits no longer than its client does", .timeLimit(.minutes(5)))
 struct TurnsTests {
     private let busy = AppNumber(1)
 

@@ -7,7 +7,7 @@ import Testing
 @testable import PostgresClient
 @testable import RegistryStore
 
-@Suite("Writes share batches, and a batch with a blocked write is repeated in parts", .timeLimit(.minutes(10)))
+@Suite("Writes share batches, and a batch with a blocked write is repeated in parts", .timeLimit(.minutes(5)))
 struct WriteCoalescerTests {
     private struct Write: BatchedWrite {
         typealias Outcome = Int
