@@ -46,16 +46,9 @@ AXE = axe-playwright-python==0.1.8
 		&& python3 -m zipfile --extract $@.part/*.whl $@ && rm -rf $@.part \
 		|| echo "axe-core cannot be fetched from PyPI: tests that need it are skipped"
 
-# Lifecycle, audiences, the feed, notifications, races, the night job and the console's calls.
-CITUS_TESTS = Lifecycle|RaceTests|Takeover|RegistrationTests|ReinstallTests|ComebackTests|ChangesTests|$\
-	HistoryTests|FeedbackTests|DeletionTests|SnapshotTests|PreconditionTests|AudienceCount|AudienceSample|$\
-	AudienceList|ExportStream|Segment|CleanUpRun|CleanUpRules|RebuildRollUp|ImportTests|Distribut|WorkerFailure|$\
-	Topic|Message|Receipt|Notification|$\
-	EndToEndTests.*(SessionTests|SignIn|ConsoleExport|ConsoleOperations)
-
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
 	@if test -f "$$(pg_config --pkglibdir)/citus.so"; then \
-		PUSH_REGISTRY_TEST_CITUS=1 .ci/tests --filter '$(CITUS_TESTS)'; \
+		PUSH_REGISTRY_TEST_CITUS=1 .ci/tests --filter '^EndToEndTests\.EndToEnd/'; \
 	else \
 		echo "SKIPPED: tests on Citus (PostgreSQL has no extension citus)"; \
 		test -z "$$CI" || grep '^make test-citus:' .ci/allowed-skips; \

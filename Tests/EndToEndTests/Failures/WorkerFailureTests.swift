@@ -4,122 +4,127 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
-@Suite(
-    "If a worker of a Citus cluster fails, only its apps are refused", .serialized, .enabled(if: CitusCluster.isWanted))
-struct WorkerFailureTests {
-    @Test func appsOfOtherWorkers_areServed_andThoseOfAKilledWorkerReturn() async throws {
-        try await withDistributedRegistry { registry, workers in
-            let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
-            try await move(near, to: workers[0])
-            try await move(far, to: workers[1])
-            let undisturbed = try await Load.run(on: far) { farLedger in
-                let disturbed = try await Load.run(on: near) { nearLedger in
-                    _ = try await nearLedger.timeToHeal()
-                    await workers[0].kill()
-                    try await eventually("the app of the killed worker is refused") {
-                        try await near.put("probe", as: "alice").status == 503
+extension EndToEnd {
+    @Suite(
+        "If a worker of a Citus cluster fails, only its apps are refused", .serialized,
+        .enabled(if: CitusCluster.isWanted))
+    struct WorkerFailureTests {
+        @Test func appsOfOtherWorkers_areServed_andThoseOfAKilledWorkerReturn() async throws {
+            try await withDistributedRegistry { registry, workers in
+                let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
+                try await move(near, to: workers[0])
+                try await move(far, to: workers[1])
+                let undisturbed = try await Load.run(on: far) { farLedger in
+                    let disturbed = try await Load.run(on: near) { nearLedger in
+                        _ = try await nearLedger.timeToHeal()
+                        await workers[0].kill()
+                        try await eventually("the app of the killed worker is refused") {
+                            try await near.put("probe", as: "alice").status == 503
+                        }
+                        // The other app goes on, while the worker is away.
+                        for _ in 0..<3 { #expect(try await farLedger.timeToHeal() < .seconds(5)) }
+                        try await workers[0].restart()
+                        #expect(try await nearLedger.timeToHeal() < .seconds(20))
                     }
-                    // The other app goes on, while the worker is away.
-                    for _ in 0..<3 { #expect(try await farLedger.timeToHeal() < .seconds(5)) }
-                    try await workers[0].restart()
-                    #expect(try await nearLedger.timeToHeal() < .seconds(20))
+                    disturbed.expectClearRefusals()
+                    try await near.expectKept(disturbed)
                 }
-                disturbed.expectClearRefusals()
-                try await near.expectKept(disturbed)
+                #expect(undisturbed.refusals.isEmpty)
+                try await far.expectKept(undisturbed)
+                try await expectIntact(registry)
             }
-            #expect(undisturbed.refusals.isEmpty)
-            try await far.expectKept(undisturbed)
-            try await expectIntact(registry)
         }
-    }
 
-    /// The statements of feedback, of a fold and of the night job concern one node each.
-    @Test func feedbackAndTheNightJob_changeTheOtherApps_whileAWorkerIsAway() async throws {
-        try await withDistributedRegistry { registry, workers in
-            let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
-            try await move(near, to: workers[0])
-            try await move(far, to: workers[1])
-            for app in [near, far] { try await app.prepareNight() }
-            await workers[0].kill()
-            #expect(try await near.feedback([.dead("dead")]).status == 503)
-            #expect(try await far.feedback([.dead("dead")]).counts == ["received": 1, "unregistered": 1])
-            let night = try await cleanUp(registry)
-            // History lies on all nodes.
-            #expect(night.status == 1 && night.report["historyFault"].string != nil)
-            #expect(night.part(near)["nodeFault"].string != nil)
-            #expect(night.part(far)["nodeFault"] == .null)
-            #expect(
-                night.part(far)["counts"]
-                    == ["stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 0, "purged": 1])
-            #expect(try await far.get("unseen").json["state"] == "stale")
-            #expect(try await far.pendingDeltas() == 0)
+        /// The statements of feedback, of a fold and of the night job concern one node each.
+        @Test func feedbackAndTheNightJob_changeTheOtherApps_whileAWorkerIsAway() async throws {
+            try await withDistributedRegistry { registry, workers in
+                let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
+                try await move(near, to: workers[0])
+                try await move(far, to: workers[1])
+                for app in [near, far] { try await app.prepareNight() }
+                await workers[0].kill()
+                #expect(try await near.feedback([.dead("dead")]).status == 503)
+                #expect(try await far.feedback([.dead("dead")]).counts == ["received": 1, "unregistered": 1])
+                let night = try await cleanUp(registry)
+                // History lies on all nodes.
+                #expect(night.status == 1 && night.report["historyFault"].string != nil)
+                #expect(night.part(near)["nodeFault"].string != nil)
+                #expect(night.part(far)["nodeFault"] == .null)
+                #expect(
+                    night.part(far)["counts"]
+                        == ["stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 0, "purged": 1])
+                #expect(try await far.get("unseen").json["state"] == "stale")
+                #expect(try await far.pendingDeltas() == 0)
 
-            try await workers[0].restart()
-            #expect(try await near.feedback([.dead("dead")]).counts == ["received": 1, "unregistered": 1])
-            let next = try await cleanUp(registry)
-            #expect(next.status == 0 && next.part(near)["counts"]["stale"] == 1)
-            // A session finds out only once that its connection to the killed worker is broken.
-            _ = try? await registry.database.rows("SELECT count(*) FROM installation")
-            for app in [near, far] { try await app.expectCompleteHistory() }
-            try await expectIntact(registry)
+                try await workers[0].restart()
+                #expect(try await near.feedback([.dead("dead")]).counts == ["received": 1, "unregistered": 1])
+                let next = try await cleanUp(registry)
+                #expect(next.status == 0 && next.part(near)["counts"]["stale"] == 1)
+                // A session finds out only once that its connection to the killed worker is broken.
+                _ = try? await registry.database.rows("SELECT count(*) FROM installation")
+                for app in [near, far] { try await app.expectCompleteHistory() }
+                try await expectIntact(registry)
+            }
         }
-    }
 
-    /// A process that is stopped keeps its connections, so nothing refuses a statement.
-    @Test func appsOfOtherWorkers_areServedWithoutDelay_whileAWorkerHangs() async throws {
-        try await withDistributedRegistry { registry, workers in
-            let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
-            try await move(near, to: workers[0])
-            try await move(far, to: workers[1])
-            let undisturbed = try await Load.run(on: far) { farLedger in
-                let disturbed = try await Load.run(on: near) { nearLedger in
-                    _ = try await nearLedger.timeToHeal()
-                    await workers[0].suspend()
-                    let start = ContinuousClock.now
-                    // A statement about the other app would end after ten seconds.
-                    while start.duration(to: .now) < .seconds(6) {
-                        #expect(try await farLedger.timeToHeal() < .seconds(3))
+        /// A process that is stopped keeps its connections, so nothing refuses a statement.
+        @Test func appsOfOtherWorkers_areServedWithoutDelay_whileAWorkerHangs() async throws {
+            try await withDistributedRegistry { registry, workers in
+                let (near, far) = (try await RegistryApp.make(in: registry), try await RegistryApp.make(in: registry))
+                try await move(near, to: workers[0])
+                try await move(far, to: workers[1])
+                let undisturbed = try await Load.run(on: far) { farLedger in
+                    let disturbed = try await Load.run(on: near) { nearLedger in
+                        _ = try await nearLedger.timeToHeal()
+                        await workers[0].suspend()
+                        let start = ContinuousClock.now
+                        // A statement about the other app would end after ten seconds.
+                        while start.duration(to: .now) < .seconds(6) {
+                            #expect(try await farLedger.timeToHeal() < .seconds(3))
+                        }
+                        #expect(try await near.get("phone-0-0").status == 503)
+                        #expect(try await far.get("phone-0-0").status == 200)
+                        await workers[0].resume()
+                        #expect(try await nearLedger.timeToHeal() < .seconds(15))
                     }
-                    #expect(try await near.get("phone-0-0").status == 503)
-                    #expect(try await far.get("phone-0-0").status == 200)
-                    await workers[0].resume()
-                    #expect(try await nearLedger.timeToHeal() < .seconds(15))
+                    disturbed.expectClearRefusals()
+                    try await near.expectKept(disturbed)
                 }
-                disturbed.expectClearRefusals()
-                try await near.expectKept(disturbed)
+                #expect(undisturbed.refusals.isEmpty)
+                try await far.expectKept(undisturbed)
             }
-            #expect(undisturbed.refusals.isEmpty)
-            try await far.expectKept(undisturbed)
         }
-    }
 
-    private struct Night {
-        let status: Int32
-        let report: JSON
+        private struct Night {
+            let status: Int32
+            let report: JSON
 
-        func part(_ app: RegistryApp) -> JSON {
-            report["apps"].array.first { $0["app"].string == app.id } ?? .null
+            func part(_ app: RegistryApp) -> JSON {
+                report["apps"].array.first { $0["app"].string == app.id } ?? .null
+            }
         }
-    }
 
-    private func cleanUp(_ registry: Registry) async throws -> Night {
-        let result = try await RegistryCommand.run([
-            "cleanup", "--json", "--max-share", "100%", "--database-url", registry.cluster.connectionString,
-        ])
-        return Night(status: result.status, report: (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
-    }
+        private func cleanUp(_ registry: Registry) async throws -> Night {
+            let result = try await RegistryCommand.run([
+                "cleanup", "--json", "--max-share", "100%", "--database-url", registry.cluster.connectionString,
+            ])
+            return Night(status: result.status, report: (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
+        }
 
-    private func expectIntact(_ registry: Registry) async throws {
-        let verified = try await RegistryCommand.run(["verify", "--database-url", registry.cluster.connectionString])
-        #expect(verified.status == 0, "\(verified.output)")
-    }
+        private func expectIntact(_ registry: Registry) async throws {
+            let verified = try await RegistryCommand.run([
+                "verify", "--database-url", registry.cluster.connectionString,
+            ])
+            #expect(verified.status == 0, "\(verified.output)")
+        }
 
-    private func move(_ app: RegistryApp, to worker: EmbeddedPostgres) async throws {
-        let result = try await RegistryCommand.run([
-            "apps", "move", app.id, "\(worker.node.host):\(worker.node.port)", "--database-url",
-            app.registry.cluster.connectionString,
-        ])
-        try #require(result.status == 0, "\(result.log)")
+        private func move(_ app: RegistryApp, to worker: EmbeddedPostgres) async throws {
+            let result = try await RegistryCommand.run([
+                "apps", "move", app.id, "\(worker.node.host):\(worker.node.port)", "--database-url",
+                app.registry.cluster.connectionString,
+            ])
+            try #require(result.status == 0, "\(result.log)")
+        }
     }
 }
 

@@ -4,7 +4,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("Exports of other systems are imported with the meaning of their values", .sharedRegistry)
+    @Suite("Exports of other systems are imported with the meaning of their values", .separateRegistry)
     struct ForeignImportTests {
         /// An export that was written for these tests, after the system's documentation.
         static func export(_ name: String) throws -> Data {

@@ -7,7 +7,7 @@ import Testing
 
 extension EndToEnd {
     // Its own registry: other tests corrupt rows on purpose, which verify would find.
-    @Suite("An import adds installations and changes no registered ones", .sharedRegistry)
+    @Suite("An import adds installations and changes no registered ones", .separateRegistry)
     struct ImportTests {
         /// All fields of an export.
         static let fields: [String] = [

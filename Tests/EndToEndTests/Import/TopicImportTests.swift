@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension EndToEnd {
-    @Suite("With --topics, tags and channels of other systems become topics", .sharedRegistry)
+    @Suite("With --topics, tags and channels of other systems become topics", .separateRegistry)
     struct TopicImportTests {
         /// A row of Parse Server with a token of FCM.
         private func row(

@@ -96,8 +96,10 @@ extension DescribedCalls {
         expect(201, message, "message")
         _ = try await app.database.rows(
             """
-            UPDATE message SET created_at = created_at - interval '8 days', expires_at = expires_at - interval '8 days'
-            WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
+            UPDATE message
+            SET created_at = \(sql: .earlier("created_at", by: "8 days")),
+                expires_at = \(sql: .earlier("expires_at", by: "8 days"))
+            WHERE app_id = \(try await app.number())
             """)
         let post: JSON = ["to": ["userId": "alice"], "payload": 1, "message": "expired"]
         expect(409, try await call("postNotification", post, by: sender), "notification of an expired message")

@@ -4,12 +4,17 @@ import Testing
 
 /// The promises of a running service. These suites share one registry and have an app each; tests that stop the
 /// database or the service have their own registry.
+///
+/// `make test-citus` runs all suites in it, and no others. Only they get a registry that is distributed.
 @Suite("End to end", .sharedRegistry, .aFewAtATime)
 enum EndToEnd {}
 
 /// Lends one registry to all tests of a suite.
 struct SharedRegistry: SuiteTrait, TestScoping {
     @TaskLocal static var current: Registry?
+    /// Whether it is the registry of one suite in `EndToEnd`.
+    fileprivate var isSeparate = false
+
     /// Of the tests of the registry. A registry takes one of few clusters: if its tests waited for tests of another
     /// registry, which wait for a cluster of their own, both would wait forever.
     @TaskLocal fileprivate static var turns = makeTurns()
@@ -20,6 +25,7 @@ struct SharedRegistry: SuiteTrait, TestScoping {
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
+        if isSeparate { _ = try #require(Self.current, "Nest the suite in EndToEnd, for make test-citus to find it.") }
         try await Self.$turns.withValue(Self.makeTurns()) {
             if CitusCluster.isWanted {
                 try await withDistributedRegistry { registry, _ in
@@ -59,7 +65,10 @@ extension Trait where Self == AFewAtATime {
 }
 
 extension Trait where Self == SharedRegistry {
-    static var sharedRegistry: SharedRegistry { SharedRegistry() }
+    fileprivate static var sharedRegistry: SharedRegistry { SharedRegistry() }
+
+    /// A registry for one suite in `EndToEnd` whose calls concern all apps.
+    static var separateRegistry: SharedRegistry { SharedRegistry(isSeparate: true) }
 }
 
 extension Registry {
