@@ -1,51 +1,27 @@
-import Foundation
 import Glibc
-import Locking
+import Synchronization
 
-/// A proxy on a Unix socket in front of a PostgreSQL server. It can cut, stall and resume sessions one by one, and drop
-/// all bytes.
-///
-/// It listens in its own folder under the server's port number. Two threads per session.
+/// A proxy in front of a PostgreSQL server that can cut, stall and resume sessions one by one, and drop all bytes.
 public final class CuttingProxy: Sendable {
-    private struct State {
-        /// The oldest first.
-        var sessions: [Session] = []
-        var isDropping = false
-    }
+    private let proxy: PostgresProxy
+    private let isDropping: DroppingSwitch
 
-    public let connectionString: String
-    private let folder: String
-    private let target: String
-    private let listener: CInt
-    private let state = Locked(State())
+    public var connectionString: String { proxy.connectionString }
 
     /// - Parameter connectionString: keywords, with the folder of the server's socket as `host`.
     public init(_ connectionString: String) throws {
-        let words = connectionString.split(separator: " ")
-        let host = words.first { $0.hasPrefix("host=") }!.dropFirst(5).filter { $0 != "'" }
-        let port = words.first { $0.hasPrefix("port=") }.map { $0.dropFirst(5).filter { $0 != "'" } } ?? "5432"
-        let folder = "/tmp/cutting-proxy-\(UUID().uuidString.prefix(8))"
-        self.folder = folder
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        target = "\(host)/.s.PGSQL.\(port)"
-        self.connectionString = words.map { $0.hasPrefix("host=") ? "host=\(folder)" : String($0) }.joined(
-            separator: " ")
-        let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
-        let listening = Self.withAddress("\(folder)/.s.PGSQL.\(port)") { bind(listener, $0, $1) } == 0
-        guard listening, listen(listener, 64) == 0 else { throw CocoaError(.fileWriteUnknown) }
-        Thread.detachNewThread { self.accept() }
+        let isDropping = DroppingSwitch()
+        self.isDropping = isDropping
+        proxy = try PostgresProxy(connectionString) { session in
+            { session.pass(fromClient: $0) { isDropping.isOn.load(ordering: .relaxed) } }
+        }
     }
 
-    public func stop() {
-        shutdown(listener, CInt(SHUT_RDWR))
-        cut()
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    public func stop() { proxy.stop() }
 
     /// Cuts every session, possibly in the middle of a message.
     public func cut() {
-        for session in sessions { session.cut() }
+        for session in proxy.open { session.cut() }
     }
 
     /// Cuts one of the sessions.
@@ -60,89 +36,26 @@ public final class CuttingProxy: Sendable {
     ///
     /// - Parameter isReversed: the youngest first.
     public func resume(isReversed: Bool = false) {
+        let sessions = proxy.open
         for session in isReversed ? sessions.reversed() : sessions { session.isStalled = false }
     }
 
     /// Drops all bytes from now on, like a broken network.
-    public func dropBytes() {
-        state.withLock { $0.isDropping = true }
-    }
+    public func dropBytes() { isDropping.isOn.store(true, ordering: .relaxed) }
 
-    private var sessions: [Session] { state.withLock { $0.sessions } }
-
-    private func session(_ pick: Int) -> Session? {
-        let sessions = sessions
+    private func session(_ pick: Int) -> ProxiedSession? {
+        let sessions = proxy.open
         return sessions.isEmpty ? nil : sessions[pick % sessions.count]
-    }
-
-    private func accept() {
-        while true {
-            let client = Glibc.accept(listener, nil, nil)
-            guard client >= 0 else { break }
-            let server = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-            guard Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
-                close(client)
-                close(server)
-                continue
-            }
-            let session = Session(client, server)
-            state.withLock { $0.sessions.append(session) }
-            for isOfClient in [true, false] {
-                Thread.detachNewThread { [self] in
-                    session.pass(fromClient: isOfClient) { state.withLock { $0.isDropping } }
-                    state.withLock { state in state.sessions.removeAll { $0 === session } }
-                }
-            }
-        }
-        close(listener)
-    }
-
-    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-        }
     }
 }
 
-/// The two connections of one proxied session. They are closed when nothing uses them any more.
-private final class Session: @unchecked Sendable {
-    private let client: CInt
-    private let server: CInt
-    /// Guards the variables below.
-    private let condition = NSCondition()
-    private var isHeldBack = false
-    private var isCut = false
+private final class DroppingSwitch: Sendable {
+    let isOn = Atomic(false)
+}
 
-    init(_ client: CInt, _ server: CInt) {
-        (self.client, self.server) = (client, server)
-    }
-
-    deinit {
-        close(client)
-        close(server)
-    }
-
-    var isStalled: Bool {
-        get { condition.withLock { isHeldBack } }
-        set {
-            condition.withLock { isHeldBack = newValue }
-            condition.broadcast()
-        }
-    }
-
-    func cut() {
-        condition.withLock { isCut = true }
-        condition.broadcast()
-        shutdown(client, CInt(SHUT_RDWR))
-        shutdown(server, CInt(SHUT_RDWR))
-    }
-
-    /// Passes the bytes of one direction until the session ends. A cut loses the bytes that a stall held back; the end
-    /// of one side loses none.
-    func pass(fromClient: Bool, isDropping: () -> Bool) {
+extension ProxiedSession {
+    /// A cut loses the bytes that a stall held back; the end of one side loses none.
+    fileprivate func pass(fromClient: Bool, isDropping: () -> Bool) {
         let (from, to) = fromClient ? (client, server) : (server, client)
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while true {
@@ -154,13 +67,5 @@ private final class Session: @unchecked Sendable {
         if waitWhileStalled() { shutdown(to, CInt(SHUT_WR)) }
         shutdown(from, CInt(SHUT_RD))
         if !fromClient { cut() }
-    }
-
-    /// - Returns: false after a cut.
-    private func waitWhileStalled() -> Bool {
-        condition.withLock {
-            while isHeldBack, !isCut { condition.wait() }
-            return !isCut
-        }
     }
 }

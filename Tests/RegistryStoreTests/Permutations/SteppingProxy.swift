@@ -1,6 +1,6 @@
-import Foundation
 import Glibc
 import Locking
+import RegistryTestSupport
 import Synchronization
 
 /// A proxy on a Unix socket in front of PostgreSQL that stops each statement at a gate, also within a pipeline:
@@ -8,8 +8,32 @@ import Synchronization
 /// it back or change a setting pass.
 ///
 /// A statement stops before its Bind, because Bind takes the snapshot of a query. A unit outside a transaction block
-/// that writes stops once more before its Sync, which commits. Two threads per connection.
+/// that writes stops once more before its Sync, which commits.
 final class SteppingProxy: Sendable {
+    private static let sessionCount = Atomic<Int>(0)
+
+    private let proxy: PostgresProxy
+
+    var connectionString: String { proxy.connectionString }
+
+    /// - Parameter connectionString: keywords, with the folder of the server's socket as `host`.
+    init(_ connectionString: String, of caller: Int, through gate: StepGate) throws {
+        proxy = try PostgresProxy(connectionString) { sockets in
+            let number = Self.sessionCount.add(1, ordering: .relaxed).newValue
+            gate.opened(number, of: caller)
+            let session = SteppedSession(sockets, number, gate)
+            return { isFromClient in
+                if isFromClient { session.passRequests() } else { session.passResponses() }
+                sockets.cut()
+                if !isFromClient { gate.closed(number) }
+            }
+        }
+    }
+
+    func stop() { proxy.stop() }
+}
+
+private final class SteppedSession: Sendable {
     /// A part of a unit for which the server sends a response.
     private struct Part {
         enum End {
@@ -32,98 +56,33 @@ final class SteppingProxy: Sendable {
         var isCopying = false
     }
 
+    private let sockets: ProxiedSession
+    private let number: Int
+    private let gate: StepGate
+    private let unit = Locked(Unit())
+
     private static let passed = [
         "BEGIN", "ROLLBACK", "SET ", "RESET ", "SHOW ", "DEALLOCATE", "SELECT SET_CONFIG",
     ]
-    private static let sessionCount = Atomic<Int>(0)
 
-    let connectionString: String
-    private let folder: String
-    private let target: String
-    private let listener: CInt
-    private let descriptors = Locked<[CInt]>([])
-    private let gate: StepGate
-    private let caller: Int
-
-    /// - Parameter connectionString: keywords, with the folder of the server's socket as `host`.
-    init(_ connectionString: String, of caller: Int, through gate: StepGate) throws {
-        (self.caller, self.gate) = (caller, gate)
-        let words = connectionString.split(separator: " ")
-        let host = words.first { $0.hasPrefix("host=") }!.dropFirst(5).filter { $0 != "'" }
-        let port = words.first { $0.hasPrefix("port=") }.map { $0.dropFirst(5).filter { $0 != "'" } } ?? "5432"
-        let folder = FileManager.default.temporaryDirectory.path + "/steps-\(UUID().uuidString.prefix(8))"
-        self.folder = folder
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        target = "\(host)/.s.PGSQL.\(port)"
-        self.connectionString = words.map { $0.hasPrefix("host=") ? "host=\(folder)" : String($0) }
-            .joined(separator: " ")
-        let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        self.listener = listener
-        let listening = Self.withAddress("\(folder)/.s.PGSQL.\(port)") { bind(listener, $0, $1) } == 0
-        guard listening, listen(listener, 64) == 0 else { throw CocoaError(.fileWriteUnknown) }
-        Thread.detachNewThread { self.accept() }
+    init(_ sockets: ProxiedSession, _ number: Int, _ gate: StepGate) {
+        (self.sockets, self.number, self.gate) = (sockets, number, gate)
     }
 
-    func stop() {
-        shutdown(listener, CInt(SHUT_RDWR))
-        for descriptor in descriptors.withLock({ $0 }) { shutdown(descriptor, CInt(SHUT_RDWR)) }
-        try? FileManager.default.removeItem(atPath: folder)
-    }
+    private var hasFailed: Bool { unit.withLock { $0.hasFailed } }
 
-    private func accept() {
-        while true {
-            let client = Glibc.accept(listener, nil, nil)
-            guard client >= 0 else { return }
-            let server = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-            guard Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
-                close(client)
-                close(server)
-                continue
-            }
-            descriptors.withLock { $0 += [client, server] }
-            let session = Self.sessionCount.add(1, ordering: .relaxed).newValue
-            gate.opened(session, of: caller)
-            let unit = SharedUnit()
-            Thread.detachNewThread {
-                self.passRequests(Frames(client), server, session, unit)
-                shutdown(client, CInt(SHUT_RDWR))
-                shutdown(server, CInt(SHUT_RDWR))
-            }
-            Thread.detachNewThread {
-                self.passResponses(Frames(server), client, session, unit)
-                shutdown(client, CInt(SHUT_RDWR))
-                shutdown(server, CInt(SHUT_RDWR))
-                self.gate.closed(session)
-            }
-        }
-    }
-
-    private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-        }
-    }
-
-    private final class SharedUnit: Sendable {
-        let state = Locked(Unit())
-
-        var hasFailed: Bool { state.withLock { $0.hasFailed } }
-
-        func add(_ end: Part.End, isStep: Bool) {
-            state.withLock { unit in
-                if !unit.hasFailed { unit.parts.append(Part(end: end, isStep: isStep)) }
-            }
+    private func add(_ end: Part.End, isStep: Bool) {
+        unit.withLock { unit in
+            if !unit.hasFailed { unit.parts.append(Part(end: end, isStep: isStep)) }
         }
     }
 }
 
 // MARK: - From the client
 
-extension SteppingProxy {
-    private func passRequests(_ client: Frames, _ server: CInt, _ session: Int, _ unit: SharedUnit) {
+extension SteppedSession {
+    func passRequests() {
+        let (client, server) = (Frames(sockets.client), sockets.server)
         guard let startup = client.next(hasType: false), Frames.send(startup, to: server) else { return }
         var texts: [String: String] = [:]
         var isInBlock = false
@@ -136,8 +95,8 @@ extension SteppingProxy {
             let isPassed = Self.passed.contains(where: words.hasPrefix)
             if !isPassed { writes = writes || !Footprint.of(text).written.isEmpty }
             if words.hasPrefix("COMMIT") || words.hasPrefix("ROLLBACK") { (isInBlock, writes) = (false, false) }
-            let isStep = !isPassed && gate.arrive(session, text, unless: { unit.hasFailed })
-            unit.add(end, isStep: isStep)
+            let isStep = !isPassed && gate.arrive(number, text, unless: { hasFailed })
+            add(end, isStep: isStep)
         }
         while let frame = client.next() {
             switch UInt8(frame[0]) {
@@ -150,14 +109,14 @@ extension SteppingProxy {
             case UInt8(ascii: "Q"):
                 stop(before: Frames.string(frame, at: 5).text, .ready)
             case UInt8(ascii: "c"):
-                let end = unit.state.withLock { unit in
+                let end = unit.withLock { unit in
                     unit.isCopying = false
                     return unit.copyEnd
                 }
                 stop(before: "the end of " + last, end)
             case UInt8(ascii: "S"):
-                let isStep = !isInBlock && writes && gate.arrive(session, "COMMIT", unless: { unit.hasFailed })
-                unit.state.withLock { unit in
+                let isStep = !isInBlock && writes && gate.arrive(number, "COMMIT", unless: { hasFailed })
+                unit.withLock { unit in
                     unit.hasFailed = false
                     if !unit.isCopying { unit.parts.append(Part(end: .ready, isStep: isStep)) }
                 }
@@ -173,47 +132,48 @@ extension SteppingProxy {
 
 // MARK: - From the server
 
-extension SteppingProxy {
-    private func passResponses(_ server: Frames, _ client: CInt, _ session: Int, _ unit: SharedUnit) {
+extension SteppedSession {
+    func passResponses() {
+        let (server, client) = (Frames(sockets.server), sockets.client)
         while let frame = server.next() {
             // The client learns of the end after the gate, so that its next statement does not come first.
             switch UInt8(frame[0]) {
             case UInt8(ascii: "K"):
-                gate.started(session, pid: frame[5..<9].reduce(0) { $0 << 8 | Int32($1) })
-            case UInt8(ascii: "C"), UInt8(ascii: "I"), UInt8(ascii: "s"): end(.command, session, unit)
-            case UInt8(ascii: "Z"): end(.ready, session, unit)
+                gate.started(number, pid: frame[5..<9].reduce(0) { $0 << 8 | Int32($1) })
+            case UInt8(ascii: "C"), UInt8(ascii: "I"), UInt8(ascii: "s"): end(.command)
+            case UInt8(ascii: "Z"): end(.ready)
             case UInt8(ascii: "G"):
-                let part = unit.state.withLock { unit in
+                let part = unit.withLock { unit in
                     guard let part = unit.parts.first else { return nil as Part? }
                     (unit.copyEnd, unit.isCopying) = (part.end, true)
                     unit.parts = []
                     return part
                 }
-                if part?.isStep == true { gate.completed(session) }
-            case UInt8(ascii: "E"): fail(session, unit)
+                if part?.isStep == true { gate.completed(number) }
+            case UInt8(ascii: "E"): fail()
             default: break
             }
             guard Frames.send(frame, to: client) else { return }
         }
     }
 
-    private func end(_ end: Part.End, _ session: Int, _ unit: SharedUnit) {
-        let part = unit.state.withLock { unit in
+    private func end(_ end: Part.End) {
+        let part = unit.withLock { unit in
             unit.parts.first?.end == end ? unit.parts.removeFirst() : nil
         }
-        if part?.isStep == true { gate.completed(session) }
+        if part?.isStep == true { gate.completed(number) }
     }
 
     /// The server skips what it has of the unit, and what follows until its Sync.
-    private func fail(_ session: Int, _ unit: SharedUnit) {
-        let wasStep = unit.state.withLock { unit in
+    private func fail() {
+        let wasStep = unit.withLock { unit in
             let skipped = unit.parts.prefix { $0.end == .command }
             unit.parts.removeFirst(skipped.count)
             if unit.parts.isEmpty { unit.hasFailed = true }
             return skipped.contains(where: \.isStep)
         }
         gate.failed()
-        if wasStep { gate.completed(session) }
+        if wasStep { gate.completed(number) }
     }
 }
 
