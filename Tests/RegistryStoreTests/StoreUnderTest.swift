@@ -112,11 +112,12 @@ extension Registration {
     /// - Parameter token: any text; each one is another token.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
-        session: String? = nil, expiresAt: Timestamp? = nil, keychain: String? = nil, precondition: Precondition? = nil
+        locale: String = "de_DE", session: String? = nil, expiresAt: Timestamp? = nil, keychain: String? = nil,
+        precondition: Precondition? = nil
     ) throws -> Registration {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: "26.5", locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin",
+            systemVersion: "26.5", locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin",
             timeZoneOffset: 3600, carrier: carrier)
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
         let owner = try user.map { user in

@@ -9,6 +9,7 @@ enum PermutedCall: String, CaseIterable, Sendable {
     /// The first registration, a sign-in, a comeback, or one that changes nothing: by the state of the phone.
     case register
     case registerAnonymously
+    /// With another locale, by which the roll-up groups.
     case changeSnapshot
     case rotateToken
     case changeOwner
@@ -89,11 +90,17 @@ struct PermutedWorld: Sendable {
 
     func registration(
         _ phone: String = "p", token: String = "t", user: String? = "alice", session: String? = "s1",
-        carrier: String? = nil, keychain: String? = nil, expiresAt: Timestamp? = nil
+        locale: String = "de_DE", keychain: String? = nil, expiresAt: Timestamp? = nil
     ) throws -> Registration {
         try .make(
-            name(phone), token: name(token), user: user.map(name), carrier: carrier, session: session.map(name),
+            name(phone), token: name(token), user: user.map(name), locale: locale, session: session.map(name),
             expiresAt: expiresAt, keychain: name(keychain ?? phone))
+    }
+
+    /// Tokens are locked by their digests: in worlds with one order of them, the same calls wait for the same locks.
+    var hasTokensInOrder: Bool {
+        let digests = ["t", "t2", "u"].map { TestStores.sha256(Array(name($0).utf8)) }
+        return zip(digests, digests.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) }
     }
 
     func user(_ name: String) throws -> UserID { try UserID(self.name(name)) }
@@ -161,7 +168,7 @@ extension PermutedStores {
         switch call {
         case .register: try await register(world.registration())
         case .registerAnonymously: try await register(world.registration(user: nil, session: nil))
-        case .changeSnapshot: try await register(world.registration(carrier: "another"))
+        case .changeSnapshot: try await register(world.registration(locale: "fr_FR"))
         case .rotateToken: try await register(world.registration(token: "t2"))
         case .changeOwner: try await register(world.registration(user: "bob", session: "s2"))
         case .changeSession: try await register(world.registration(session: "s3"))

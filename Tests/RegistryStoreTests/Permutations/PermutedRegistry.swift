@@ -202,8 +202,7 @@ extension PermutedRegistry {
 
     private func world(_ start: PermutedStart) throws -> PermutedWorld {
         if let world = prepared[start]?.popLast() { return world }
-        let new = (1...Self.preparedTogether).map { PermutedWorld(number: worlds + $0) }
-        worlds += new.count
+        let new = (1...Self.preparedTogether).map { _ in nextWorld() }
         let fault = wait { stores in
             await withTaskGroup(of: String?.self) { group in
                 for world in new { group.addTask { await stores[0].fault(preparing: start, world) } }
@@ -213,6 +212,14 @@ extension PermutedRegistry {
         if let fault { throw Unprepared(description: fault) }
         prepared[start] = new.dropLast()
         return new[new.count - 1]
+    }
+
+    private func nextWorld() -> PermutedWorld {
+        while true {
+            worlds += 1
+            let world = PermutedWorld(number: worlds)
+            if world.hasTokensInOrder { return world }
+        }
     }
 
     private func result(_ outcomes: [Int: String], in world: PermutedWorld) throws -> PermutedResult {

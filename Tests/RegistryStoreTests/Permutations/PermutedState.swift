@@ -73,7 +73,7 @@ extension PermutedWorld {
             SELECT * FROM (
                 SELECT concat_ws(' ', 'installation', install_id, state, coalesce(token, '-'), coalesce(user_id, '-'),
                     coalesce(session_id, '-'), install_id || ':g' || generation, install_id || ':g' ||
-                    registration_generation, install_id || ':g' || epoch, coalesce(carrier, '-'),
+                    registration_generation, install_id || ':g' || epoch, locale,
                     topic_choices::text, topics::text, session_expires_at IS NOT NULL, registrant IS NULL) AS line
                 FROM installation WHERE app_id = 1 AND install_id = ANY (\(phones))
                 UNION ALL
