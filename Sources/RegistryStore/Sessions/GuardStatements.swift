@@ -58,8 +58,9 @@ enum GuardStatements {
             WHERE app_id = $1 AND user_sha256 = ANY ($2) ORDER BY user_sha256 FOR SHARE
             """)
 
-    /// Runs after the users are locked: a session that is added after a user's logout has a later `seen_at`. On Citus,
-    /// where the statement reads no table of the coordinator, the user's row says so.
+    /// Runs after the users are locked. A session that is added before a user's logout has an earlier `seen_at`, and one
+    /// that is added after it has not, even if the clock stands still: so it is a microsecond ago, but not before the
+    /// last logout. On Citus, the statement reads no table of the coordinator.
     static let addSessions = PreparedSQL(
         serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.", newSessions,
         distributed: newSessionsOnCitus)
@@ -74,7 +75,9 @@ enum GuardStatements {
 
     private static let newSessions: PostgresSQL = """
         INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT $1, k.session_id, k.user_sha256, \(sql: RegistryClockStatements.now)
+        SELECT $1, k.session_id, k.user_sha256, greatest(
+                \(sql: RegistryClockStatements.now) - interval '1 microsecond',
+                (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0))
         FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
         ORDER BY k.session_id COLLATE "C"
         ON CONFLICT DO NOTHING

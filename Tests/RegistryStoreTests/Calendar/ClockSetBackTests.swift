@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -71,6 +72,33 @@ struct ClockSetBackTests {
                 try await log.read(from: service.stores, "after")
                 #expect(log.lives["phone"]?.count == 3)
                 try await setBackAndGoOn(registry, service, by: .zero)
+            }
+        }
+    }
+
+    /// The times of the sign-ins and of the logout are equal then.
+    @Test func logoutOfAUser_endsTheSessionsOfBefore_whileTheClockStandsStill() async throws {
+        try await SimulatedRegistry.with(from: Self.start) { registry in
+            try await registry.withService { service in
+                let stores = service.stores
+                try await stores.register("tablet", token: "bbbbbbbbbbbbbbbb", as: "bob")
+                try await service.storeTime()
+                try registry.clock.move(by: .seconds(-3_600))
+                for (first, second) in [("a", "b"), ("c", "d")] {
+                    // Only the second one is bound when the user is logged out.
+                    for session in [first, second] {
+                        try await stores.register("phone", token: token, as: "alice", session: session)
+                    }
+                    _ = try await service.users.end(
+                        SessionEnd(
+                            app: stores.app.number, scope: .user(UserID("alice"), except: nil),
+                            catalogue: stores.app.topics, actor: "service:test"))
+                    for session in [first, second] {
+                        await #expect(throws: RegistrationRefusal.self) {
+                            try await stores.register("phone", token: token, as: "alice", session: session)
+                        }
+                    }
+                }
             }
         }
     }

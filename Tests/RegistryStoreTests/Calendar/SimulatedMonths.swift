@@ -1,6 +1,7 @@
 import Locking
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import SeededRandom
 import Testing
 

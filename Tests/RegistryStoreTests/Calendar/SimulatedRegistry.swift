@@ -29,7 +29,7 @@ struct SimulatedRegistry: Sendable {
         ) { server in
             let clock = MovableClock(in: server.directory)
             let configuration = try PostgresConfiguration(server.connectionString)
-            clock.calibrate(try await Self.time(of: configuration))
+            clock.calibrate(microseconds: try await Self.time(of: configuration).microseconds)
             try clock.set(to: start)
             try await migrateDatabase(server.connectionString)
             let service = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
@@ -123,4 +123,11 @@ struct SimulatedService: Sendable {
     func storeTime() async throws {
         try await clock.synchronize(on: stores.postgres)
     }
+}
+
+extension MovableClock {
+    var now: Timestamp { Timestamp(microseconds: microseconds) }
+
+    /// Afterwards, it shows `time`, or less than a second more.
+    func set(to time: Timestamp) throws { try set(toMicroseconds: time.microseconds) }
 }

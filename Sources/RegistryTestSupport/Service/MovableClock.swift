@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import PushRegistry
 import Synchronization
 
 /// The clock of a server's processes, which a test sets: with libfaketime, it shows the modification time of a file
@@ -8,8 +7,8 @@ import Synchronization
 ///
 /// The time could also be the text of a file. But PostgreSQL reads the clock in signal handlers, too. To read a file
 /// there allocates memory, which sometimes crashed a session.
-final class MovableClock: Sendable {
-    static let isInstalled = library != nil
+public final class MovableClock: Sendable {
+    public static let isInstalled = library != nil
 
     /// Debian's package `libfaketime`.
     private static let library: String? = {
@@ -27,14 +26,14 @@ final class MovableClock: Sendable {
     private let start = Atomic<Int64>(0)
 
     /// - Parameter folder: one that every user can enter.
-    init(in folder: String) {
+    public init(in folder: String) {
         path = Self.file(in: folder)
-        base = Atomic(Timestamp.now().microseconds / 1_000_000)
+        base = Atomic(Self.microseconds / 1_000_000)
         _ = FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o644])
     }
 
     /// Variables of a server whose clock depends on the file in this folder.
-    static func environment(in folder: String) -> [String: String] {
+    public static func environment(in folder: String) -> [String: String] {
         [
             "LD_PRELOAD": library ?? "", "FAKETIME": "%", "FAKETIME_FOLLOW_FILE": MovableClock(in: folder).path,
             "FAKETIME_DONT_RESET": "1", "FAKETIME_NO_CACHE": "1", "FAKETIME_DONT_FAKE_MONOTONIC": "1",
@@ -44,26 +43,32 @@ final class MovableClock: Sendable {
 
     /// Call it once, before the clock is set.
     ///
-    /// - Parameter time: what the server's clock shows.
-    func calibrate(_ time: Timestamp) {
-        let elapsed = time.microseconds - base.load(ordering: .relaxed) * 1_000_000
-        start.store(Timestamp.now().microseconds - elapsed, ordering: .relaxed)
+    /// - Parameter microseconds: what the server's clock shows, since 1970.
+    public func calibrate(microseconds: Int64) {
+        let elapsed = microseconds - base.load(ordering: .relaxed) * 1_000_000
+        start.store(Self.microseconds - elapsed, ordering: .relaxed)
     }
 
-    private var elapsed: Int64 { Timestamp.now().microseconds - start.load(ordering: .relaxed) }
+    private var elapsed: Int64 { Self.microseconds - start.load(ordering: .relaxed) }
 
-    var now: Timestamp {
-        Timestamp(microseconds: base.load(ordering: .relaxed) * 1_000_000 + elapsed)
-    }
+    /// What it shows, since 1970.
+    public var microseconds: Int64 { base.load(ordering: .relaxed) * 1_000_000 + elapsed }
 
-    /// Afterwards, it shows `time`, or less than a second more.
-    func set(to time: Timestamp) throws {
-        try write((time.microseconds - elapsed + 999_999) / 1_000_000)
+    /// Afterwards, it shows this time, or less than a second more.
+    public func set(toMicroseconds microseconds: Int64) throws {
+        try write((microseconds - elapsed + 999_999) / 1_000_000)
     }
 
     /// - Parameter duration: whole seconds.
-    func move(by duration: Duration) throws {
+    public func move(by duration: Duration) throws {
         try write(base.load(ordering: .relaxed) + Int64(duration / .seconds(1)))
+    }
+
+    /// Of this process's clock.
+    private static var microseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
     }
 
     private func write(_ seconds: Int64) throws {
