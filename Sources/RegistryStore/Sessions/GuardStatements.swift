@@ -58,9 +58,9 @@ enum GuardStatements {
             WHERE app_id = $1 AND user_sha256 = ANY ($2) ORDER BY user_sha256 FOR SHARE
             """)
 
-    /// Runs after the users are locked. A session that is added before a user's logout has an earlier `seen_at`, and one
-    /// that is added after it has not, even if the clock stands still: so it is a microsecond ago, but not before the
-    /// last logout. On Citus, the statement reads no table of the coordinator.
+    /// Runs after the users are locked. A session that is added before a user's logout has an earlier `seen_at`, and
+    /// one that is added after it has not, even if the clock stands still: so it is a microsecond ago, but not before
+    /// the last logout. On Citus, the statement reads no table of the coordinator.
     static let addSessions = PreparedSQL(
         serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.", newSessions,
         distributed: newSessionsOnCitus)
