@@ -4,6 +4,7 @@ import Locking
 import Logging
 import PostgresClient
 import RegistryTestSupport
+import Testing
 
 /// A registry whose parts can be killed, stopped and cut while it serves. The service reaches PostgreSQL through a
 /// proxy, unless there is a standby.
@@ -12,6 +13,8 @@ final class FaultyRegistry: Sendable {
     /// For commands, beside the proxy.
     let databaseURL: String
     private let standby: EmbeddedPostgres?
+    private let movableClock: MovableClock?
+    private let time = Locked(ModelClock())
     private let proxy: CuttingProxy?
     /// The service of the moment, and the socket that it inherits from the one before.
     private let service: Locked<RegistryService>
@@ -20,24 +23,42 @@ final class FaultyRegistry: Sendable {
     private let turn = TestSemaphore(count: 1)
     private let stopped = Locked(Set<pid_t>())
 
+    /// What the plans need.
+    enum Servers {
+        /// One that serves other tests later.
+        case shared
+        /// A primary and its synchronous standby.
+        case standby
+        case movableClock
+    }
+
     static func with<Value: Sendable>(
-        isReplicated: Bool, _ body: (FaultyRegistry) async throws -> Value
+        _ servers: Servers, _ body: (FaultyRegistry) async throws -> Value
     ) async throws -> Value {
-        if isReplicated {
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        switch servers {
+        case .shared:
+            return try await ThrowawayCluster.withDatabase(from: .migrated, logger: quiet) { cluster in
+                try await with(cluster, nil, nil, cluster.connectionString, body)
+            }
+        case .standby:
             return try await withReplicatedRegistry { registry, standby in
                 registry.service.command.send(SIGKILL)
                 return try await with(
-                    registry.cluster, standby, registry.cluster.connectionString(withFailoverTo: standby), body)
+                    registry.cluster, standby, nil, registry.cluster.connectionString(withFailoverTo: standby), body)
             }
-        }
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        return try await ThrowawayCluster.withDatabase(from: .migrated, logger: quiet) { cluster in
-            try await with(cluster, nil, cluster.connectionString, body)
+        case .movableClock:
+            try #require(MovableClock.isInstalled, "libfaketime is not installed: make packages")
+            return try await ThrowawayCluster.with(environment: MovableClock.environment, logger: quiet) { cluster in
+                try await migrateDatabase(cluster.connectionString)
+                return try await with(
+                    cluster, nil, MovableClock(in: cluster.directory), cluster.connectionString, body)
+            }
         }
     }
 
     private static func with<Value: Sendable>(
-        _ cluster: EmbeddedPostgres, _ standby: EmbeddedPostgres?, _ url: String,
+        _ cluster: EmbeddedPostgres, _ standby: EmbeddedPostgres?, _ clock: MovableClock?, _ url: String,
         _ body: (FaultyRegistry) async throws -> Value
     ) async throws -> Value {
         let proxy = standby == nil ? try CuttingProxy(url) : nil
@@ -48,17 +69,19 @@ final class FaultyRegistry: Sendable {
         // One session: after a failure, one statement tells whether the next will work.
         return try await Database.with(url, sessionsMax: 1) { database in
             let registry = FaultyRegistry(
-                Registry(cluster: cluster, service: service, database: database), url, standby, proxy, socket)
+                Registry(cluster: cluster, service: service, database: database), url, standby, clock, proxy, socket)
+            if clock != nil { try await registry.measureClock() }
             defer { registry.service.withLock { $0 }.command.send(SIGKILL) }
             return try await body(registry)
         }
     }
 
     private init(
-        _ registry: Registry, _ url: String, _ standby: EmbeddedPostgres?, _ proxy: CuttingProxy?,
-        _ socket: ListeningSocket
+        _ registry: Registry, _ url: String, _ standby: EmbeddedPostgres?, _ movableClock: MovableClock?,
+        _ proxy: CuttingProxy?, _ socket: ListeningSocket
     ) {
         (self.registry, databaseURL, self.standby, self.proxy, self.socket) = (registry, url, standby, proxy, socket)
+        self.movableClock = movableClock
         service = Locked(registry.service)
     }
 
@@ -120,6 +143,33 @@ final class FaultyRegistry: Sendable {
         case .importFile: return try await importFile(into: app)
         }
         return nil
+    }
+
+    /// The registry's time in the present round.
+    var clock: ModelClock { time.withLock { $0 } }
+
+    /// Moves PostgreSQL's clock between two rounds. The registry's time is stored before, as a service does every five
+    /// seconds.
+    func stepClock(hours: Int64) async throws {
+        guard let movableClock, hours != 0 else { return }
+        _ = try await registry.database.rows(
+            "UPDATE registry_clock SET latest = greatest(latest, clock_timestamp())")
+        let latest = try await registry.database.column(
+            "SELECT (extract(epoch FROM latest) * 1000000)::bigint FROM registry_clock", as: Int64.self)[0]
+        try movableClock.move(by: .seconds(3_600 * hours))
+        try await measureClock(latest: latest)
+    }
+
+    /// PostgreSQL's clock shows each time between the start of a query and its end.
+    private func measureClock(latest: Int64 = 0) async throws {
+        var (low, high) = (Int64.min, Int64.max)
+        for _ in 0..<20 {
+            let start = Wall.microseconds
+            let time = try await registry.database.column(
+                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", as: Int64.self)[0]
+            (low, high) = (max(low, time - Wall.microseconds), min(high, time - start))
+        }
+        time.withLock { [low, high] in $0 = ModelClock(ahead: min(low, high)...max(low, high), latest: latest) }
     }
 
     private func inTurn(_ body: () async throws -> Void) async throws {

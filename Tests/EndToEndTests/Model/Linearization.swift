@@ -8,6 +8,22 @@ struct ModelStep: Sendable {
     let received: Int64
     /// Nil if none came.
     let response: HTTPResponse?
+    /// The response's body, parsed once: a search compares it again and again.
+    let json: JSON
+    let clock: ModelClock
+
+    init(call: ModelCall, sent: Int64, received: Int64, response: HTTPResponse?, clock: ModelClock = ModelClock()) {
+        (self.call, self.sent, self.received, self.response) = (call, sent, received, response)
+        (json, self.clock) = (response?.json ?? .null, clock)
+    }
+
+    /// As a call that may go on until this moment.
+    func lasting(until end: Int64) -> ModelStep { ModelStep(self, received: end) }
+
+    private init(_ step: ModelStep, received: Int64) {
+        (call, sent, response, json, clock) = (step.call, step.sent, step.response, step.json, step.clock)
+        self.received = received
+    }
 
     /// Whether the response says what happened. A call without one, and one that was refused because of a failure, may
     /// have taken effect, and may do so until the end of the round.
@@ -15,10 +31,11 @@ struct ModelStep: Sendable {
 
     /// What the oracle takes from the response: the service's time.
     var moment: Oracle.Moment {
-        var moment = Oracle.Moment(sent: sent, received: received)
-        guard case .register(let registration) = call, let response else { return moment }
-        moment.seenAt = seenAt(registration, response)
-        moment.generation = response.generation
+        let times = clock.times(from: sent, to: received)
+        var moment = Oracle.Moment(sent: times.lowerBound, received: times.upperBound)
+        guard case .register(let registration) = call, response != nil else { return moment }
+        moment.seenAt = seenAt(registration)
+        moment.generation = json["generation"].integer
         return moment
     }
 
@@ -27,6 +44,7 @@ struct ModelStep: Sendable {
     /// seconds, so it matters in which second it was. A registration without a response is somewhere in the tables or
     /// in later responses; if not, only feedback can tell its time.
     fileprivate func moments(on oracle: Oracle, _ evidence: Evidence) -> [Oracle.Moment] {
+        let (sent, received) = (moment.sent, moment.received)
         switch call {
         case .feedback:
             let registrations = oracle.phones.values.map(\.seenAt).filter { $0 > sent && $0 < received }
@@ -46,9 +64,9 @@ struct ModelStep: Sendable {
     }
 
     /// Derived from `registerAgainBefore`.
-    fileprivate func seenAt(_ registration: ModelRegistration, _ response: HTTPResponse) -> Int64? {
+    fileprivate func seenAt(_ registration: ModelRegistration) -> Int64? {
         let days: Int64 = registration.provider == "apnsSandbox" ? 30 : 60
-        return response.json["registerAgainBefore"].string.flatMap(Wall.microseconds).map { $0 - days * 86_400_000_000 }
+        return json["registerAgainBefore"].string.flatMap(Wall.microseconds).map { $0 - days * 86_400_000_000 }
     }
 
     /// Whether the response is the expected one.
@@ -59,11 +77,10 @@ struct ModelStep: Sendable {
         {
             return false
         }
-        let json = response.json
-        return expected.members.allSatisfy { name, value in agrees(json, name, with: value) }
+        return expected.members.allSatisfy { name, value in agrees(name, with: value) }
     }
 
-    private func agrees(_ json: JSON, _ name: String, with value: ModelValue) -> Bool {
+    private func agrees(_ name: String, with value: ModelValue) -> Bool {
         switch (name, value) {
         case ("seenAt", .number(let time)): moment.seenAt == time
         case ("installations", .texts(let ids)): json[name].array.compactMap { $0["installId"].string } == ids

@@ -26,11 +26,11 @@ struct ModelApp: Sendable {
     /// Lets all clients make the calls of a round concurrently.
     ///
     /// - Returns: the calls that may have reached the service.
-    mutating func call(_ round: ModelPlan.Round) async throws -> [ModelStep] {
+    mutating func call(_ round: ModelPlan.Round, _ clock: ModelClock) async throws -> [ModelStep] {
         while known.count < round.clients.count { known.append([:]) }
         var steps: [ModelStep] = []
         for volley in round.volleys {
-            let done = try await race(volley.count) { [self] number in try await run(volley[number], number) }
+            let done = try await race(volley.count) { [self] number in try await run(volley[number], number, clock) }
             for part in done { known[part.number] = part.known }
             steps += done.flatMap(\.steps)
         }
@@ -38,15 +38,15 @@ struct ModelApp: Sendable {
     }
 
     private func run(
-        _ calls: [ModelPlan.Call], _ number: Int
+        _ calls: [ModelPlan.Call], _ number: Int, _ clock: ModelClock
     ) async throws -> (number: Int, known: [String: [Int64]], steps: [ModelStep]) {
         var (known, steps) = (known[number], [ModelStep]())
         for planned in calls {
             if planned.pauseMilliseconds > 0 { try await Task.sleep(for: .milliseconds(planned.pauseMilliseconds)) }
             let call = planned.call.resolved(at: Wall.microseconds, known: known)
-            guard let step = await send(call, isAbandoned: planned.isAbandoned) else { continue }
+            guard let step = await send(call, clock, isAbandoned: planned.isAbandoned) else { continue }
             steps.append(step)
-            if let generation = step.response?.generation, let phone = call.phone {
+            if let generation = step.json["generation"].integer, let phone = call.phone {
                 known[phone, default: []].append(generation)
             }
         }
@@ -54,7 +54,7 @@ struct ModelApp: Sendable {
     }
 
     /// - Returns: nil if the service cannot have received it.
-    private func send(_ call: ModelCall, isAbandoned: Bool) async -> ModelStep? {
+    private func send(_ call: ModelCall, _ clock: ModelClock, isAbandoned: Bool) async -> ModelStep? {
         let (request, sent) = (app.request(call), Wall.microseconds)
         var response: HTTPResponse?
         do {
@@ -67,7 +67,8 @@ struct ModelApp: Sendable {
             if error == .cannotConnect { return nil }
         }
         return ModelStep(
-            call: call, sent: sent, received: response == nil ? .max : Wall.microseconds, response: response)
+            call: call, sent: sent, received: response == nil ? .max : Wall.microseconds, response: response,
+            clock: clock)
     }
 
     /// Searches for a serial order that explains the responses and the tables, when nothing goes on any more.
@@ -77,8 +78,7 @@ struct ModelApp: Sendable {
         let tables = try await ModelTables(of: app, ModelTables.Names(Self.tokens + Self.users))
         let now = Wall.microseconds
         let bounded = steps.map { step in
-            step.isAnswered
-                ? step : ModelStep(call: step.call, sent: step.sent, received: now, response: step.response)
+            step.isAnswered ? step : step.lasting(until: now)
         }
         var search = Linearization(bounded, leadingTo: tables)
         oracle = try search.end(from: oracle)

@@ -16,6 +16,8 @@ struct ModelPlan: Hashable, Codable, Sendable {
     struct Round: Hashable, Codable, Sendable {
         /// The time since the round before, simulated.
         var pauseHours: Int64 = 0
+        /// How far PostgreSQL's clock moves before the round.
+        var clockHours: Int64 = 0
         /// The calls of each client, in order.
         var clients: [[Call]]
         /// Whether the clients send their first calls at once, then their second calls, and so on: the best race.
@@ -37,8 +39,12 @@ struct ModelPlan: Hashable, Codable, Sendable {
 
     var count: Int { rounds.reduce(0) { $0 + $1.count } }
 
-    /// Whether it needs a standby.
-    var failsOver: Bool { rounds.contains { $0.faults.contains { $0.fault == .failOver } } }
+    var hasJobs: Bool { rounds.contains { $0.faults.contains(where: \.fault.isJob) } }
+
+    var servers: FaultyRegistry.Servers {
+        if rounds.contains(where: { $0.faults.contains { $0.fault == .failOver } }) { return .standby }
+        return rounds.contains { $0.clockHours != 0 } ? .movableClock : .shared
+    }
 }
 
 // MARK: - Generation
@@ -46,6 +52,8 @@ struct ModelPlan: Hashable, Codable, Sendable {
 extension ModelPlan {
     private static let rounds = 4
     private static let callsPerRound = 12
+    /// No sum of them is near the lifetime of tombstones.
+    private static let clockHours: [Int64] = [1, -1, 48, -48]
 
     /// - Parameters:
     ///   - copy: plans of one seed have the same faults, and other calls in each copy.
@@ -56,7 +64,9 @@ extension ModelPlan {
         let clients = nemesis == .sequential ? 1 : 3
         rounds = (0..<Self.rounds).map { number in
             let faults = nemesis.faults(ofRound: number, &chance)
-            return calls.round(clients, calls: Self.callsPerRound / clients, beside: faults)
+            var round = calls.round(clients, calls: Self.callsPerRound / clients, beside: faults)
+            if nemesis == .clock, number > 0 { round.clockHours = chance.pick(Self.clockHours) }
+            return round
         }
     }
 }
@@ -86,7 +96,7 @@ private struct ModelCalls {
 
     mutating func round(_ clients: Int, calls: Int, beside faults: [TimedFault]) -> ModelPlan.Round {
         // The night job would also delete old tombstones.
-        let isLater = !nemesis.hasJobs && random.chance(40)
+        let isLater = !nemesis.hasJobs && nemesis != .clock && random.chance(40)
         let isInVolleys = random.chance(75)
         // Calls with pauses meet the faults.
         let pauseMax = isInVolleys ? 0 : (faults.map(\.milliseconds).max() ?? 0) / 2
@@ -113,7 +123,7 @@ private struct ModelCalls {
         case 46..<60:
             return .logOut(phone: phone, by: credential(), keepsAnonymous: random.chance(25), ifMatch: precondition())
         case 60..<65: return .remove(phone: phone, by: credential(), ifMatch: precondition())
-        case 65..<70: return .endSession(session(of: user()))
+        case 65..<70: return .endSession(random.chance(50) ? session(of: user()) : earlierSession(of: user()))
         case 70..<74:
             let user = user()
             return .logOutUser(user, except: random.chance(40) ? session(of: user) : nil)
@@ -128,8 +138,12 @@ private struct ModelCalls {
     private mutating func user() -> String { random.chance(closeness) ? focus.user : random.pick(ModelApp.users) }
 
     private mutating func session(of user: String) -> String {
-        let session = random.chance(closeness) ? focus.session : newestSession - random.pick([0, 1, 2])
-        return "\(user)-\(session)"
+        random.chance(closeness) ? "\(user)-\(focus.session)" : earlierSession(of: user)
+    }
+
+    /// Most sessions were seen before they end.
+    private mutating func earlierSession(of user: String) -> String {
+        "\(user)-\(newestSession - random.pick([0, 1, 2]))"
     }
 
     /// Uses mostly the phone's own token, so that many registrations are unchanged.

@@ -50,7 +50,8 @@ struct ModelRun: Sendable {
     let tally: Tally
 
     /// Runs plans with the same faults at the same time, each in an app of its own, and checks every round: the
-    /// responses and tables of every app have a serial order, and `verify` finds nothing.
+    /// responses and tables of every app have a serial order. At the end, or after each round if there are jobs,
+    /// `verify` finds nothing.
     func violation(of plans: [ModelPlan]) async throws -> Violation? {
         var apps = try await race(plans.count) { [self] _ in try await ModelApp(in: registry.registry) }
         for number in plans[0].rounds.indices {
@@ -58,12 +59,13 @@ struct ModelRun: Sendable {
             func violation(_ plan: ModelPlan, _ description: String) -> Violation {
                 Violation(plan: ModelPlan(rounds: Array(plan.rounds[...number])), description: description)
             }
+            try await registry.stepClock(hours: plans[0].rounds[number].clockHours)
             for index in apps.indices { try await apps[index].wait(hours: plans[index].rounds[number].pauseHours) }
             let first = apps[0].app
             async let inflicted = registry.inflict(faults, on: first)
             let called = try await race(apps.count) { [apps] index in
                 var app = apps[index]
-                let steps = try await app.call(plans[index].rounds[number])
+                let steps = try await app.call(plans[index].rounds[number], registry.clock)
                 return (index: index, app: app, steps: steps)
             }
             let jobs = try await inflicted
@@ -73,22 +75,36 @@ struct ModelRun: Sendable {
             if faults.allSatisfy(\.fault.isJob), let complaint = jobs.compactMap(\.complaint).first {
                 return violation(plans[0], complaint)
             }
-            async let finding = registry.verify()
+            // What it finds stays, unless a job repairs it.
+            let isLast = number == plans[0].rounds.count - 1
+            async let finding = isLast || plans[0].hasJobs ? registry.verify() : nil
             let steps = jobs.flatMap(\.steps)
-            for (index, app, own) in called {
+            let checked = try await race(called.count) { place in
+                let (index, app, own) = called[place]
+                return (index: index, try await Self.check(app, own, steps))
+            }
+            for (index, (app, complaint)) in checked {
+                if let complaint { return violation(plans[index], complaint) }
                 apps[index] = app
-                if let stranger = own.first(where: { $0.response.map { !Self.statuses.contains($0.status) } ?? false })
-                {
-                    return violation(plans[index], "an unexpected response: \(stranger)")
-                }
-                do {
-                    try await apps[index].check(own + steps)
-                } catch let error as NoSerialOrder {
-                    return violation(plans[index], error.description)
-                }
             }
             if let finding = try await finding { return violation(plans[0], finding) }
         }
         return nil
+    }
+
+    /// - Returns: the app after the calls, and what is wrong with them.
+    private static func check(
+        _ app: ModelApp, _ calls: [ModelStep], _ ofJobs: [ModelStep]
+    ) async throws -> (ModelApp, complaint: String?) {
+        if let stranger = calls.first(where: { $0.response.map { !statuses.contains($0.status) } ?? false }) {
+            return (app, "an unexpected response: \(stranger)")
+        }
+        var app = app
+        do {
+            try await app.check(calls + ofJobs)
+            return (app, nil)
+        } catch let error as NoSerialOrder {
+            return (app, error.description)
+        }
     }
 }

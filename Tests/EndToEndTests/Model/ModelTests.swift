@@ -11,12 +11,12 @@ import Testing
 /// sessions and logouts. So the service is linearizable in these rounds. The rounds are short because the search is
 /// exponential in their length; there are many.
 ///
-/// `PUSH_REGISTRY_TEST_SEED` repeats one seed: the calls and faults are then the same, but not their timing.
-/// `PUSH_REGISTRY_TEST_CAPSULE` repeats the file of a violation and shrinks it. `PUSH_REGISTRY_TEST_SOAK` runs random
-/// seeds for this number of minutes, or forever if it is 0.
+/// `PUSH_REGISTRY_TEST_SEED` repeats seeds, divided by commas: the calls and faults are then the same, but not their
+/// timing. `PUSH_REGISTRY_TEST_CAPSULE` repeats the file of a violation and shrinks it. `PUSH_REGISTRY_TEST_SOAK` runs
+/// random seeds for this number of minutes, or forever if it is 0.
 @Suite("The service follows the rules under fire (R1 to R10)", .serialized)
 struct ModelTests {
-    private static let fixedSeeds: Range<UInt64> = 0..<9
+    private static let fixedSeeds = 0..<UInt64(Nemesis.allCases.count)
     private static let apps = 4
     private static let shrinkLimit = Duration.seconds(300)
 
@@ -28,8 +28,8 @@ struct ModelTests {
             try await replay(Capsule(path: path))
         } else if let minutes = environment["PUSH_REGISTRY_TEST_SOAK"].flatMap({ Int($0) }) {
             try await soak(minutes: minutes)
-        } else if let seed = environment["PUSH_REGISTRY_TEST_SEED"].flatMap({ UInt64($0) }) {
-            try await hunt([seed])
+        } else if let seeds = environment["PUSH_REGISTRY_TEST_SEED"] {
+            try await hunt(seeds.split(separator: ",").map { try #require(UInt64($0)) })
         } else {
             try await hunt(Self.fixedSeeds)
             // A run without refusals, or with hardly anything else, would prove little.
@@ -63,19 +63,22 @@ struct ModelTests {
 
     private func hunt(_ seeds: some Sequence<UInt64>, until end: ContinuousClock.Instant? = nil) async throws {
         let plans = seeds.map { seed in (seed: seed, plans: (0..<Self.apps).map { ModelPlan(seed: seed, copy: $0) }) }
-        async let others: Void = hunt(plans.filter { !$0.plans[0].failsOver }, isReplicated: false, until: end)
-        // A standby replaces its primary once.
-        for plan in plans where plan.plans[0].failsOver { try await hunt([plan], isReplicated: true, until: end) }
+        async let others: Void = hunt(plans.filter { $0.plans[0].servers == .shared }, on: .shared, until: end)
+        // A standby replaces its primary once, and a clock that was set back stands still for days.
+        for plan in plans where plan.plans[0].servers != .shared {
+            try await hunt([plan], on: plan.plans[0].servers, until: end)
+        }
         try await others
     }
 
     /// After a violation or an error, the rest gets another registry.
     private func hunt(
-        _ seeds: [(seed: UInt64, plans: [ModelPlan])], isReplicated: Bool, until end: ContinuousClock.Instant?
+        _ seeds: [(seed: UInt64, plans: [ModelPlan])], on servers: FaultyRegistry.Servers,
+        until end: ContinuousClock.Instant?
     ) async throws {
         var rest = seeds[...]
         while !rest.isEmpty {
-            try await FaultyRegistry.with(isReplicated: isReplicated) { registry in
+            try await FaultyRegistry.with(servers) { registry in
                 let run = ModelRun(registry: registry, tally: tally)
                 while let (seed, plans) = rest.popFirst() {
                     if let end, ContinuousClock.now > end { return rest.removeAll() }
@@ -103,14 +106,16 @@ struct ModelTests {
             """)
     }
 
-    /// Repeats a plan until it fails, and then looks for a smaller one. A failover needs new servers each time.
+    /// Repeats a plan until it fails, and then looks for a smaller one. A failover and a clock that steps need new
+    /// servers each time.
     private func replay(_ capsule: Capsule) async throws {
-        if capsule.plan.failsOver {
+        let servers = capsule.plan.servers
+        if servers != .shared {
             return try await replay(capsule) { plan in
-                try await FaultyRegistry.with(isReplicated: true) { try await violation(of: plan, in: $0) }
+                try await FaultyRegistry.with(servers) { try await violation(of: plan, in: $0) }
             }
         }
-        try await FaultyRegistry.with(isReplicated: false) { registry in
+        try await FaultyRegistry.with(servers) { registry in
             try await replay(capsule) { try await violation(of: $0, in: registry) }
         }
     }

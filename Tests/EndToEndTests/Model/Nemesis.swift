@@ -55,6 +55,8 @@ enum Nemesis: Int, CaseIterable, Codable, Sendable {
     case postgres
     case mixed
     case failover
+    /// PostgreSQL's clock steps between rounds.
+    case clock
 
     init(seed: UInt64) {
         self = Self.allCases[Int(seed % UInt64(Self.allCases.count))]
@@ -78,7 +80,7 @@ enum Nemesis: Int, CaseIterable, Codable, Sendable {
     private func fault(_ random: inout SeededGenerator) -> Fault? {
         let (pick, milliseconds) = (Int.random(in: 0..<1_000, using: &random), random.pick([5, 50, 300]))
         return switch self {
-        case .sequential, .concurrent, .failover: nil
+        case .sequential, .concurrent, .failover, .clock: nil
         case .service: random.pick([.killService, .stopService(milliseconds: milliseconds)])
         case .sessions:
             random.pick([

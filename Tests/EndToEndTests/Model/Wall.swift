@@ -25,3 +25,21 @@ enum Wall {
         return "\(seconds.dropLast()).\(decimals)Z"
     }
 }
+
+/// The registry's time, which follows PostgreSQL's clock, by the clock of this process.
+struct ModelClock: Sendable {
+    /// By how much PostgreSQL's clock is ahead, as far as it was measured.
+    var ahead: ClosedRange<Int64> = 0...0
+    /// The latest time before the clock was set back: the registry's time stands still until the clock has passed it.
+    var latest: Int64 = 0
+
+    /// A service that missed the latest time takes it within five seconds.
+    private static let storeInterval: Int64 = 10_000_000
+
+    /// The times that the registry may have had between two moments.
+    func times(from start: Int64, to end: Int64) -> ClosedRange<Int64> {
+        let start = start + ahead.lowerBound
+        let end = end == .max ? end : end + ahead.upperBound
+        return start > latest ? start...end : (latest - Self.storeInterval)...max(end, latest)
+    }
+}
