@@ -14,7 +14,6 @@ extension Invariant {
             FROM session s JOIN installation i USING (app_id, session_id) JOIN policy p USING (app_id)
             WHERE i.registered_at < s.ended_at + p.tombstones
             """),
-        // While the clock stands still, logouts are a microsecond apart, and registrations have one time.
         Invariant(
             "user-logged-out", "R7",
             "no installation is bound to its user since before the user's logout, or by an older credential",
@@ -26,7 +25,7 @@ extension Invariant {
             JOIN installation i ON i.app_id = u.app_id AND \(sql: UserDigest.sha256(of: "i.user_id")) = u.user_sha256
             LEFT JOIN session s ON s.app_id = i.app_id AND s.session_id = i.session_id
             WHERE u.refused_before IS NOT NULL AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
-                AND (i.registered_at < u.refused_before - interval '1 millisecond'
+                AND (i.registered_at < u.refused_before
                     OR i.credential_issued_at < date_trunc('second', u.refused_before)
                         AND i.registered_at < u.refused_before + p.tombstones)
             """),
