@@ -39,7 +39,7 @@ struct AudienceBenchmark {
             loaded = count
             log("querying")
             report.cells.append(try await cells())
-            report.timings.append(try await measure(app, topic))
+            report.timings.append(try await measure(app, topic, log: log))
         }
         return report
     }
@@ -98,7 +98,9 @@ struct AudienceBenchmark {
         }
     }
 
-    private func measure(_ app: App, _ topic: Topic) async throws -> [AudienceReport.Timing] {
+    private func measure(
+        _ app: App, _ topic: Topic, log: @Sendable (String) -> Void
+    ) async throws -> [AudienceReport.Timing] {
         let loop = EventLoop(name: "audiences")
         defer { loop.stop() }
         let limits = AudienceStoreLimits()
@@ -107,7 +109,12 @@ struct AudienceBenchmark {
             limits: limits.pool, logger: Logger(label: "audiences") { _ in SwiftLogNoOpLogHandler() })
         // Ends with this scope.
         async let _ = client.run()
-        let store = PostgresAudienceStore(postgres: client, limits: limits)
+        let cubes = CubeCache()
+        let store = PostgresAudienceStore(postgres: client, limits: limits, cubes: cubes)
+        let start = ContinuousClock.now
+        _ = try await store.count(
+            Audience(app: app.number, filter: .everybody, include: .reachable), explains: false)
+        log("first count of the process: \(start.duration(to: .now)), memory of the cube: \(cubes.bytes) bytes")
         let postgres = try await PostgresSession.withSession(database) { session in
             ProcessUsage(
                 processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
