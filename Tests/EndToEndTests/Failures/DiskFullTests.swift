@@ -126,7 +126,8 @@ struct DiskFullTests {
 
 /// A small file system in memory.
 struct SmallDisk: Sendable {
-    private static let mebibytes = 96
+    /// The write-ahead log that is moved here may have six segments that are kept for reuse.
+    private static let mebibytes = 256
 
     let path: String
     private var ballast: URL { URL(filePath: "\(path)/ballast") }
