@@ -117,7 +117,7 @@ struct PipelineTests {
                 for _ in 0...PostgresConnection.unitsMax {
                     group.addTask {
                         do {
-                            _ = try await connection.execute("SELECT pg_sleep(0.005)")
+                            _ = try await connection.execute("SELECT pg_sleep(0.03)")
                             return nil
                         } catch let error as PostgresError { return error.kind }
                     }

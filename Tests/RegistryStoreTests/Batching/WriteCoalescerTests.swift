@@ -48,16 +48,19 @@ struct WriteCoalescerTests {
         let pool = PostgresClient(configuration, on: loop, limits: .init(), logger: Logger(label: "test"))
         let coalescer = WriteCoalescer<Write>(
             LoopResources(postgres: pool, clock: RegistryClock()), meters: WriteMeters("test"), body: body)
-        // Ends with this scope.
-        async let _ = coalescer.run()
-        return try await withThrowingTaskGroup(of: Int.self) { group in
-            for key in keys {
-                group.addTask(executorPreference: loop) {
-                    for _ in 1..<repetitions { _ = try await coalescer.write(Write(key: key)) }
-                    return try await coalescer.write(Write(key: key))
+        // On the loop from the start: beside other tests, it may take long to get a thread, and writes expire.
+        return try await withTaskExecutorPreference(loop) {
+            // Ends with this scope.
+            async let _ = coalescer.run()
+            return try await withThrowingTaskGroup(of: Int.self) { group in
+                for key in keys {
+                    group.addTask {
+                        for _ in 1..<repetitions { _ = try await coalescer.write(Write(key: key)) }
+                        return try await coalescer.write(Write(key: key))
+                    }
                 }
+                return try await group.reduce(into: []) { $0.append($1) }
             }
-            return try await group.reduce(into: []) { $0.append($1) }
         }
     }
 
