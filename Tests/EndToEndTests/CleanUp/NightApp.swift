@@ -94,7 +94,10 @@ struct NightApp {
     private func isCleanUpWaiting() async throws -> Bool {
         let waits: PostgresStatement =
             CitusCluster.isWanted
-            ? "SELECT count(*) FROM citus_lock_waits WHERE blocked_statement LIKE 'UPDATE installation i SET state%'"
+            ? """
+            SELECT count(*) FROM citus_lock_waits w JOIN citus_stat_activity a ON a.global_pid = w.waiting_gpid
+            WHERE a.application_name = 'push-registry cleanup'
+            """
             : """
             SELECT count(*) FROM pg_stat_activity
             WHERE application_name = 'push-registry cleanup' AND wait_event_type = 'Lock'

@@ -42,8 +42,8 @@ extension EndToEnd {
 
         /// What registrations, feedback, logouts, topics, notifications and receipts insert.
         private static let inserts = [
-            "registration.addHolders", "registration.insert", "registration.keepSnapshots",
-            "registration.keepRevisions", "registration.touch", "registration.rebind", "registration.resnap",
+            "registration.addHolders", "changes.insert", "changes.keepSnapshots",
+            "registration.keepRevisions", "registration.touch", "changes.bind", "changes.snap", "changes.step",
             "guards.addUsers", "guards.addSessions", "guards.keepSession", "guards.addInstallationLogouts",
             "owners.begin", "events.appendOnCitus", "topics.appendOnCitus", "cells.append", "notifications.addCounters",
             "notifications.add", "notifications.remember", "messages.count", "messages.target",
