@@ -133,29 +133,28 @@ CREATE TABLE installation_owner (
 CREATE INDEX installation_owner_session ON installation_owner (app_id, session_id) WHERE session_id IS NOT NULL;
 
 -- R7: ended users and sessions are remembered, so that a delayed registration cannot bring back a session that was
--- logged out.
---
--- Registrations and logouts lock these rows. A registration that begins a binding locks the rows of its user and
--- session in share mode; a logout locks them exclusively. Both lock users first, then sessions, tokens and
--- installations, each in the order of their keys.
+-- logged out. Registrations and logouts meet at advisory locks of the users and sessions, which come before the locks
+-- of tokens and installations.
 
--- A user who was seen. The key is a digest, because the row outlives an erasure: it refuses older credentials.
+-- A user who was logged out everywhere, or has choices about topics. The key is a digest, because the row outlives an
+-- erasure: it refuses older credentials.
 CREATE TABLE user_guard (
     app_id integer NOT NULL,
     user_sha256 bytea NOT NULL,
     -- When all sessions of the user were ended. Credentials issued in an earlier second are refused, and so are the
-    -- user's sessions that were first seen before.
+    -- user's sessions that left their installations before.
     refused_before timestamptz,
-    added_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, user_sha256)
 );
 
--- A session that was seen, or that was ended before it was ever seen.
+-- A session that has left an installation, was ended, or was kept by its user's logout. One that is merely bound has no
+-- row.
 CREATE TABLE session (
     app_id integer NOT NULL,
     session_id text COLLATE "C" NOT NULL,
-    -- The user with whom it was first seen. NULL: it was never seen.
+    -- The user with whom it was bound. NULL: it was ended first.
     user_sha256 bytea,
+    -- When it first left an installation, was ended, or was kept.
     seen_at timestamptz NOT NULL,
     ended_at timestamptz,
     -- When the user's other sessions were ended and this one was kept.

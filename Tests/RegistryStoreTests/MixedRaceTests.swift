@@ -70,7 +70,7 @@ struct MixedRaceTests {
             for session in ["s1", "s2"] { try await services[0].signIn("phone", as: "alice", session: session) }
             let (app, digest) = (AppNumber(1).rawValue, UserDigest.sha256(try UserID("alice")))
             try await store.database.withTransaction { other in
-                _ = try await other.execute([PostgresStatement(GuardStatements.lockUser, app, digest)])
+                _ = try await other.execute([LockBuckets(users: [digest], in: AppNumber(1)).exclusive])
                 async let loggedOut = users.end(
                     SessionEnd(app: AppNumber(1), scope: .user(UserID("alice"), except: nil), actor: "service:test"))
                 try await eventually { try await store.waitingSessions() == 1 }
@@ -134,7 +134,7 @@ struct MixedRaceTests {
             _ = try await store.register(.make("phone", user: "alice", session: "s1"))
             let digest = UserDigest.sha256(try UserID("alice"))
             try await store.database.holding(
-                "SELECT FROM user_guard FOR UPDATE",
+                LockBuckets(users: [digest], in: AppNumber(1)).exclusive,
                 {
                     _ = try await users.erase(
                         Erasure(app: AppNumber(1), userID: UserID("alice"), actor: "service:test"))

@@ -56,6 +56,14 @@ struct VerifierTests {
         }
     }
 
+    private static func end(_ session: String, daysAgo days: Int32) -> PostgresStatement {
+        """
+        INSERT INTO session (app_id, session_id, seen_at, ended_at)
+        SELECT app_id, session_id, registered_at, now() - interval '1 day' * \(days)
+        FROM installation WHERE session_id = \(session)
+        """
+    }
+
     private static let damages = registryDamages + messageDamages
 
     /// A message with one receipt in the sums and one in the changes.
@@ -257,24 +265,29 @@ struct VerifierTests {
                 UPDATE settings_snapshot SET replaced_at = replaced_at - interval '1 hour' WHERE install_id = 'b'
                 """),
         Damage(
-            ["session-ended"], "UPDATE session SET ended_at = now() - interval '399 days' WHERE session_id = 's1'",
-            undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
+            ["session-ended"], Self.end("s1", daysAgo: 399),
+            undone: "DELETE FROM session WHERE session_id = 's1'"),
         Damage(
-            [], "UPDATE session SET ended_at = now() - interval '403 days' WHERE session_id = 's1'",
-            undone: "UPDATE session SET ended_at = NULL WHERE session_id = 's1'"),
+            [], Self.end("s1", daysAgo: 403),
+            undone: "DELETE FROM session WHERE session_id = 's1'"),
         Damage(
-            ["user-logged-out"], "UPDATE user_guard SET refused_before = now() WHERE user_sha256 = sha256('dora')",
-            undone: "UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = sha256('dora')"),
+            ["user-logged-out"],
+            """
+            INSERT INTO user_guard (app_id, user_sha256, refused_before)
+            SELECT app_id, sha256('dora'), now() FROM installation WHERE install_id = 'd'
+            """,
+            undone: "DELETE FROM user_guard WHERE user_sha256 = sha256('dora')"),
         Damage(
             ["user-logged-out"],
             """
             WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
                 WHERE install_id = 'd')
-            UPDATE user_guard SET refused_before = now() - interval '8 days' WHERE user_sha256 = sha256('dora')
+            INSERT INTO user_guard (app_id, user_sha256, refused_before)
+            SELECT app_id, sha256('dora'), now() - interval '8 days' FROM installation WHERE install_id = 'd'
             """,
             undone: """
                 WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
-                UPDATE user_guard SET refused_before = NULL WHERE user_sha256 = sha256('dora')
+                DELETE FROM user_guard WHERE user_sha256 = sha256('dora')
                 """),
         Damage(
             ["installation-logged-out"],
@@ -297,8 +310,13 @@ struct VerifierTests {
                 DELETE FROM installation_logout
                 """),
         Damage(
-            ["logout-time"], "UPDATE session SET kept_at = now() + interval '1 hour' WHERE session_id = 's1'",
-            undone: "UPDATE session SET kept_at = NULL WHERE session_id = 's1'"),
+            ["logout-time"],
+            """
+            INSERT INTO session (app_id, session_id, seen_at, kept_at)
+            SELECT app_id, session_id, registered_at, now() + interval '1 hour'
+            FROM installation WHERE session_id = 's1'
+            """,
+            undone: "DELETE FROM session WHERE session_id = 's1'"),
         Damage(
             ["user-digest"],
             "INSERT INTO session SELECT app_id, 's2', 'alice', now() FROM installation WHERE install_id = 'd'",

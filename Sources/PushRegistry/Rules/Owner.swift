@@ -19,7 +19,7 @@ public struct Owner: Hashable, Sendable {
     }
 
     /// Whether user and session are the same. The session's expiry may differ.
-    func isSame(as other: Owner?) -> Bool {
+    public func isSame(as other: Owner?) -> Bool {
         userID == other?.userID && session?.id == other?.session?.id
     }
 }

@@ -3,10 +3,9 @@ public enum StatementCatalog {
     public static let topics = requests + background + jobs
 
     private static let requests = [
+        StatementTopic("registration", "Registrations of installations", [RegistrationStatements.named]),
         StatementTopic(
-            "registration", "Registrations of installations",
-            [RegistrationStatements.named, CreationStatements.named, OwnerChangeStatements.named]),
-        StatementTopic("guards", "Users and sessions that were logged out", [GuardStatements.named]),
+            "guards", "Users and sessions that were logged out", [LockBucketStatements.named, GuardStatements.named]),
         StatementTopic("tokens", "The holders of tokens", [HolderStatements.named]),
         StatementTopic("changes", "Changed installations, whoever changes them", [ChangeStatements.named]),
         StatementTopic("owners", "The bindings of installations to users", [OwnerStatements.named]),

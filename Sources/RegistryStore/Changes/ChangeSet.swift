@@ -26,6 +26,8 @@ struct ChangeSet: Sendable {
     /// The new holder of each token; nil for none.
     private var holders: [TokenAddress: InstallID?] = [:]
     private var owners = OwnerChanges()
+    /// The sessions that have left installations.
+    private var left: [(id: SessionID, userID: UserID)] = []
     private var delta = RollUpDelta()
     private var tombstones: [Tombstones.OnInstallation] = []
 
@@ -79,6 +81,9 @@ struct ChangeSet: Sendable {
         }
         if let after { delta.add(after, in: cell, step: 1) }
         owners.add(from: before?.owner, to: after?.owner, on: installID)
+        if let owner = before?.owner, let session = owner.session, after?.owner?.isSame(as: owner) != true {
+            left.append((session.id, owner.userID))
+        }
         guard before?.address != after?.address else { return }
         if let old = before?.address, holders[old] == nil { holders[old] = .some(nil) }
         if let new = after?.address { holders[new] = installID }
@@ -180,6 +185,7 @@ extension ChangeSet {
                 ids.isEmpty ? nil : ChangeStatements.deleteUndo(of: ids, in: app),
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app), delta.statement(in: app),
+                left.isEmpty ? nil : GuardStatements.leave(left, in: app, at: time),
                 tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
             ].compactMap(\.self)
     }

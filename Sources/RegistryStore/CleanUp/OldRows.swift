@@ -18,21 +18,14 @@ struct OldRows {
 
     // MARK: Rows to forget
 
-    /// R7: logouts past the app's `sessionTombstones`. A session stays if an installation is bound in it, or was until
-    /// then: `cleanup undo` may restore the binding. The row of a user who never logged out and has no choices about
-    /// topics is only a lock; the next registration adds it again.
+    /// R7: logouts past the app's `sessionTombstones`, and sessions that left their installations before that.
     static let tombstones = [
         OldRows(
             table: "session", rule: "R7", columns: [("session_id", "text")],
-            condition: """
-                greatest(t.ended_at, t.kept_at, t.seen_at) <= b.since AND NOT EXISTS (
-                    SELECT FROM installation_owner o
-                    WHERE o.app_id = t.app_id AND o.session_id = t.session_id
-                        AND (o.left_at IS NULL OR o.left_at > b.since))
-                """),
+            condition: "greatest(t.ended_at, t.kept_at, t.seen_at) <= b.since"),
         OldRows(
             table: "user_guard", rule: "R7", columns: [("user_sha256", "bytea")],
-            condition: "coalesce(t.refused_before, t.added_at) <= b.since AND t.topics IS NULL"),
+            condition: "coalesce(t.refused_before <= b.since, true) AND t.topics IS NULL"),
         OldRows(
             table: "installation_logout", rule: "R7",
             columns: [("install_id", "text"), ("user_sha256", "bytea"), ("session_id", "text")],
@@ -132,9 +125,7 @@ extension OldRows {
         return keys
     }
 
-    /// Locks a row, then checks again whether it is old: a registration that held the lock may have bound an
-    /// installation under it, and the statement that waits for the lock would not see that. A later registration does
-    /// not find the row and adds it again.
+    /// Locks a row, then checks again whether it is old: the transaction that held the lock may have changed it.
     private func delete(
         _ keys: [Key], of app: AppNumber, before since: Timestamp, _ session: PostgresSession
     ) throws -> Int {

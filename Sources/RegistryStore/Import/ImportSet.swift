@@ -43,7 +43,7 @@ struct ImportSet {
     ///   for them.
     /// - Throws: `LostRace`, `PostgresError`, also if the registry has one of them.
     func write(expectingNew isNew: Bool, in session: PostgresSession) throws -> InstallationImporter.Counts {
-        let chosen = try choose(expectingNew: isNew, adds: true, session)
+        let chosen = try choose(expectingNew: isNew, session)
         guard !chosen.rows.isEmpty else { return chosen.counts }
         try copyHolders(chosen, session)
         try session.copy(chosen.rows, ImportStatements.installations) { row, binds in
@@ -64,7 +64,7 @@ struct ImportSet {
     /// Counts what `write` would do. It writes nothing; a transaction that it runs in should be rolled back, because it
     /// locks rows.
     func forecast(_ policy: AppPolicy, in session: PostgresSession) throws -> InstallationImporter.Counts {
-        let chosen = try choose(expectingNew: false, adds: false, session)
+        let chosen = try choose(expectingNew: false, session)
         var counts = chosen.counts
         counts.forecast = ImportForecast(chosen.rows, CleanUpBounds(policy, asOf: Timestamp(chosen.time)))
         return counts
@@ -74,17 +74,12 @@ struct ImportSet {
 // MARK: - What the registry has
 
 extension ImportSet {
-    /// Takes locks in the order of every transaction: users, sessions, tokens.
-    ///
-    /// - Parameter adds: whether to add the users and sessions that the registry does not have.
-    private func choose(expectingNew isNew: Bool, adds: Bool, _ session: PostgresSession) throws -> Chosen {
+    /// Takes locks in the order of every transaction: buckets, then tokens.
+    private func choose(expectingNew isNew: Bool, _ session: PostgresSession) throws -> Chosen {
         let present = isNew ? [] : try presentInstallations(session)
         var rest = rows.filter { !present.contains($0.id) }
-        var guards = Guards()
-        try guards.share(rest, of: app, session)
-        // A session that is added after a user's logout has a later time.
+        let guards = try Guards(of: rest, in: app, session)
         var chosen = Chosen(time: try session.execute(ImportStatements.now)[0].decode(0), choices: guards.choices)
-        if adds { try guards.add(rest, of: app, at: chosen.time, session) }
         rest = rest.filter { !guards.refuse($0, at: Timestamp(chosen.time)) }.firsts { $0.address(in: app) }
         if !isNew {
             let holders = try lockHolders(of: rest, session)
@@ -119,49 +114,26 @@ extension ImportSet {
         return holders
     }
 
-    /// The rows of the lines' users and sessions (R7), locked in share mode.
+    /// What is remembered of the lines' users and sessions (R7). Until the transaction ends, none of them ends.
     private struct Guards {
         private var refusedBefore: [[UInt8]: Timestamp] = [:]
         private var endedSessions: Set<String> = []
-        private var knownUsers: Set<[UInt8]> = []
-        private var knownSessions: Set<String> = []
         private(set) var choices: [[UInt8]: TopicChoices] = [:]
 
-        mutating func share(_ rows: [ImportedRow], of app: AppNumber, _ session: PostgresSession) throws {
-            let users = Self.users(of: rows)
-            if !users.isEmpty {
-                let share = PostgresStatement(GuardStatements.shareUsers, app.rawValue, users)
-                for row in try session.execute(share) {
-                    let user = users[try row.decode(0, as: Int.self) - 1]
-                    knownUsers.insert(user)
-                    refusedBefore[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-                    choices[user] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
-                }
+        init(of rows: [ImportedRow], in app: AppNumber, _ session: PostgresSession) throws {
+            let users = Array(Set(rows.compactMap(\.userSHA256)))
+            let sessions = Array(Set(rows.compactMap { $0.installation.session?.id.rawValue }))
+            guard !users.isEmpty else { return }
+            _ = try session.execute(LockBuckets(users: users, sessions: sessions, in: app).shared)
+            for row in try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, users)) {
+                let user = users[try row.decode(0, as: Int.self) - 1]
+                refusedBefore[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+                choices[user] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
             }
-            let sessions = Self.sessions(of: rows).map(\.id)
             guard !sessions.isEmpty else { return }
-            let share = PostgresStatement(GuardStatements.shareSessions, app.rawValue, sessions)
-            for row in try session.execute(share) {
-                let id = sessions[try row.decode(0, as: Int.self) - 1]
-                knownSessions.insert(id)
-                if try row.decode(1, as: PostgresTimestamp?.self) != nil { endedSessions.insert(id) }
-            }
-        }
-
-        /// Adds the rows that are missing.
-        func add(
-            _ rows: [ImportedRow], of app: AppNumber, at now: PostgresTimestamp, _ session: PostgresSession
-        ) throws {
-            let users = Self.users(of: rows).filter { !knownUsers.contains($0) }
-            if !users.isEmpty {
-                _ = try session.copyIn(ImportStatements.users) { writer in
-                    for user in users { try writer.write(app.rawValue, user, now) }
-                }
-            }
-            let sessions = Self.sessions(of: rows).filter { !knownSessions.contains($0.id) }
-            guard !sessions.isEmpty else { return }
-            _ = try session.copyIn(ImportStatements.sessions) { writer in
-                for (id, user) in sessions { try writer.write(app.rawValue, id, user, now) }
+            for row in try session.execute(PostgresStatement(GuardStatements.sessions, app.rawValue, sessions))
+            where try row.decode(1, as: PostgresTimestamp?.self) != nil {
+                endedSessions.insert(sessions[try row.decode(0, as: Int.self) - 1])
             }
         }
 
@@ -171,19 +143,6 @@ extension ImportSet {
             if let session = row.installation.session, endedSessions.contains(session.id.rawValue) { return true }
             guard let logout = row.userSHA256.flatMap({ refusedBefore[$0] }) else { return false }
             return row.installation.lastSeenAt.map { logout > min($0, now) } ?? true
-        }
-
-        private static func users(of rows: [ImportedRow]) -> [[UInt8]] {
-            Set(rows.compactMap(\.userSHA256)).sorted { $0.lexicographicallyPrecedes($1) }
-        }
-
-        private static func sessions(of rows: [ImportedRow]) -> [(id: String, userSHA256: [UInt8])] {
-            var users: [String: [UInt8]] = [:]
-            for row in rows {
-                guard let id = row.installation.session?.id.rawValue, let user = row.userSHA256 else { continue }
-                users[id] = users[id] ?? user
-            }
-            return users.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0, $1) }
         }
     }
 }

@@ -6,8 +6,6 @@ enum ImportStatements {
     static let named = [
         NamedStatement("now", serving: "import: reads the time of the transaction.", now),
         NamedStatement("present", present), NamedStatement("lockHolders", lockHoldersSQL),
-        NamedStatement("users", serving: "import (R7): adds users.", users),
-        NamedStatement("sessions", serving: "import (R7): adds sessions.", sessions),
         NamedStatement("holders", serving: "import (R1): adds tokens.", holders),
         NamedStatement("installations", serving: "import: adds installations.", installations),
         NamedStatement("owners", serving: "import (R4): adds owners.", owners),
@@ -41,10 +39,6 @@ enum ImportStatements {
         """)
 
     // MARK: Copying
-
-    static let users = copy("user_guard", "app_id, user_sha256, added_at")
-
-    static let sessions = copy("session", "app_id, session_id, user_sha256, seen_at")
 
     static let holders = copy("token_holder", "app_id, provider, token_sha256, install_id")
 

@@ -9,8 +9,11 @@ struct LockedRegistrations {
     let cells: [Int64]
     let clock: RegistryClock
     let patience: LockPatience
-    /// Those that may move a token (R3, R4) or replace another installation (R5).
-    let movers: [PendingRegistration]
+    /// Those whose new tokens are added together with their holders, because the look-up found neither the installation
+    /// nor, on plain PostgreSQL, the token.
+    private let creators: [PendingRegistration]
+    /// The others that may move a token (R3, R4) or replace another installation (R5).
+    private let movers: [PendingRegistration]
     /// Those of `movers` whose tokens may have no row in `token_holder` yet.
     private let adders: [PendingRegistration]
 
@@ -21,8 +24,18 @@ struct LockedRegistrations {
         isFirstAttempt: Bool
     ) {
         (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
-        movers = batch.filter { $0.finding.holdsToken ? !isFirstAttempt : true }
-        adders = movers.filter { if case .claimed = $0.finding { !isFirstAttempt } else { true } }
+        creators = isFirstAttempt ? batch.filter { if case .absent = $0.finding { true } else { false } } : []
+        guard isFirstAttempt else {
+            (movers, adders) = (batch, batch)
+            return
+        }
+        movers = batch.filter {
+            switch $0.finding {
+            case .claimed, .other: true
+            case .absent, .bound, .holder: false
+            }
+        }
+        adders = movers.filter { if case .claimed = $0.finding { false } else { true } }
     }
 
     private var app: AppNumber { batch[0].app }
@@ -30,24 +43,24 @@ struct LockedRegistrations {
     /// - Throws: `LostRace`, `PostgresError`: nothing was written.
     func write(_ transaction: PostgresTransaction) async throws -> [Result<RegistrationOutcome, any Error>] {
         let guards = RegistrationGuards(batch)
-        let locks = LockTimeoutStatements.of(patience) + (guards?.locks ?? [])
-        let tokens = tokenLocks
-        let reads =
-            [installationLock, PostgresStatement(RegistrationStatements.now)] + (guards.map { [$0.logouts] } ?? [])
-        let results = try await transaction.execute(locks + tokens + reads)
-        let guardResults = Array(results[..<locks.count].suffix(guards.map { $0.locks.count - 1 } ?? 0))
-        let rest = Array(results[(locks.count + tokens.count)...])
-        let tombstones =
-            try guards?.decode(locks: guardResults, usersAreNew: false, logouts: rest[2]) ?? Tombstones()
-        let present = try rest[0].map { try InstallationColumns.decode($0) }
-        try checkHolders(tokens.isEmpty ? nil : results[locks.count + tokens.count - 1], of: present)
-        let moment = try Moment(rest[1], clock)
-        let locked = LockedInstallations(
+        let added = Dictionary(creators.map { ($0.registration.address, $0.key) }, uniquingKeysWith: { $1 })
+        let first = LockTimeoutStatements.of(patience) + (guards.map { [$0.lock] } ?? [])
+        let (tokens, installations) = (tokenLocks(adding: added), installationLocks)
+        let reads = [PostgresStatement(RegistrationStatements.now)] + (guards?.reads ?? [])
+        let results = try await transaction.execute(first + tokens + installations + reads)
+        var rest = results.dropFirst(first.count)
+        let locked = try lockedTokens(rest.prefix(tokens.count), adding: added)
+        rest = rest.dropFirst(tokens.count)
+        let present = try rest.prefix(installations.count).joined().map { try InstallationColumns.decode($0) }
+        try checkHolders(locked, of: present)
+        rest = rest.dropFirst(installations.count)
+        let moment = try Moment(rest.removeFirst(), clock)
+        let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
+        let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
-            userChoices: try await userChoices(
-                try guards?.userChoices(locks: guardResults, usersAreNew: false) ?? [:], present, transaction),
-            now: moment.time)
-        let (changes, outcomes) = ChangeSet.registering(batch, cells: cells, locked, present, at: moment.time)
+            userChoices: try await userChoices(choices, present, transaction), now: moment.time)
+        var (changes, outcomes) = ChangeSet.registering(batch, cells: cells, loaded, present, at: moment.time)
+        changes.hold(added)
         try await transaction.commit(changes, at: moment.position)
         return outcomes
     }
@@ -65,14 +78,22 @@ struct LockedRegistrations {
         return known.merging(found) { $1 }
     }
 
-    private var tokenLocks: [PostgresStatement] {
-        guard !movers.isEmpty else { return [] }
+    /// - Parameter added: the holders of new tokens.
+    private func tokenLocks(adding added: [TokenAddress: InstallID]) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        if !added.isEmpty { statements.append(HolderStatements.add(added, in: app)) }
+        guard !movers.isEmpty else { return statements }
         let all = columns(of: movers)
-        let lock = PostgresStatement(
-            RegistrationStatements.lockHolders, app.rawValue, all.providers, all.digests, movers.map(\.key.rawValue))
-        guard !adders.isEmpty else { return [lock] }
-        let new = adders.count == movers.count ? all : columns(of: adders)
-        return [PostgresStatement(RegistrationStatements.addHolders, app.rawValue, new.providers, new.digests), lock]
+        if !adders.isEmpty {
+            let new = adders.count == movers.count ? all : columns(of: adders)
+            statements.append(
+                PostgresStatement(RegistrationStatements.addHolders, app.rawValue, new.providers, new.digests))
+        }
+        statements.append(
+            PostgresStatement(
+                RegistrationStatements.lockHolders, app.rawValue, all.providers, all.digests,
+                movers.map(\.key.rawValue)))
+        return statements
     }
 
     /// The registrations' tokens. Rows are locked in the order of their keys.
@@ -81,27 +102,42 @@ struct LockedRegistrations {
         return (tokens.map(\.provider.rawValue), tokens.map(\.sha256))
     }
 
-    private var installationLock: PostgresStatement {
-        let ids = batch.map(\.key.rawValue)
-        guard !movers.isEmpty else { return PostgresStatement(InstallationStatements.lock, app.rawValue, ids) }
+    /// None if the batch only creates installations of devices without a keychain id: nobody else sees their rows.
+    private var installationLocks: [PostgresStatement] {
+        let isFound = { (pending: PendingRegistration) in if case .absent = pending.finding { false } else { true } }
+        let ids = (creators.isEmpty ? batch : batch.filter(isFound)).map(\.key.rawValue)
+        let keychainIDs = (creators + movers).compactMap(\.registration.snapshot.device.keychainID)
+        guard !movers.isEmpty || !keychainIDs.isEmpty else {
+            return ids.isEmpty ? [] : [PostgresStatement(InstallationStatements.lock, app.rawValue, ids)]
+        }
         let registrations = movers.map(\.registration)
-        return PostgresStatement(
-            RegistrationStatements.lock, app.rawValue, ids, registrations.map(\.token.provider.rawValue),
-            registrations.map(\.tokenSHA256), registrations.compactMap(\.snapshot.device.keychainID))
+        return [
+            PostgresStatement(
+                RegistrationStatements.lock, app.rawValue, ids, registrations.map(\.token.provider.rawValue),
+                registrations.map(\.tokenSHA256), keychainIDs)
+        ]
     }
 
-    /// Every token that a registration claims or releases must be locked. An installation whose token has moved after
-    /// it was read is read again.
-    ///
-    /// - Parameter rows: the tokens that are locked.
-    private func checkHolders(_ rows: PostgresResult?, of present: [StoredInstallation]) throws {
-        var locked = Set<TokenAddress>()
-        for row in rows.map(Array.init) ?? [] {
+    /// - Parameter results: of `tokenLocks`.
+    /// - Throws: `LostRace` if one of the tokens of `creators` has a row already.
+    private func lockedTokens(
+        _ results: some Collection<PostgresResult>, adding added: [TokenAddress: InstallID]
+    ) throws -> Set<TokenAddress> {
+        var locked = Set(added.keys)
+        if !added.isEmpty, results.first?.affectedRows != added.count { throw LostRace() }
+        guard !movers.isEmpty, let rows = results.reversed().first else { return locked }
+        for row in rows {
             guard let provider = Provider(rawValue: try row.decode(0)) else {
                 throw StoreError.failed("unknown provider")
             }
             locked.insert(TokenAddress(app: app, provider: provider, sha256: try row.decode(1)))
         }
+        return locked
+    }
+
+    /// Every token that a registration claims or releases must be locked. An installation whose token has moved after
+    /// it was read is read again.
+    private func checkHolders(_ locked: Set<TokenAddress>, of present: [StoredInstallation]) throws {
         let addresses = Dictionary(
             uniqueKeysWithValues: present.map { ($0.installation.key, $0.installation.address) })
         for registration in batch.lazy.map(\.registration) {

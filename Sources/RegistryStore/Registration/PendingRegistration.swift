@@ -26,24 +26,14 @@ enum RegistrationFinding: Sendable {
     /// The row has not changed since its last registration, and has this registration's token, user and session. The
     /// registration changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
-    /// As `bound`, but for another user or session, with the same snapshot and without choices about topics.
-    case boundToOther(Bound)
-    /// The installation did not exist at this time. On plain PostgreSQL, no installation had claimed the token.
-    case absent(at: Timestamp)
+    /// The installation does not exist. On plain PostgreSQL, nor does a row of the token in `token_holder`.
+    case absent
     /// The row has the registration's token, but other values that may concern others: the rules decide under its lock.
     case holder
-    /// The installation did not exist at this time, and the token has a row in `token_holder`.
-    case claimed(at: Timestamp)
+    /// The installation does not exist, but the token has a row in `token_holder`.
+    case claimed
     /// Anything else: the rules decide under the locks of tokens too.
     case other
-
-    /// Whether the row has the registration's token, and no other installation is concerned.
-    var holdsToken: Bool {
-        switch self {
-        case .holder, .boundToOther: true
-        case .bound, .absent, .claimed, .other: false
-        }
-    }
 
     struct Bound: Sendable {
         let generation: Int64

@@ -56,8 +56,9 @@ struct RegistrationWriter: Sendable {
     ) async throws -> [Result<RegistrationOutcome, any Error>] {
         let numbers = try await cells.numbers(of: batch.map(\.registration), postgres, patience)
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
-        if case .batch = patience {
-            outcomes = try await writeOptimistically(batch, numbers)
+        let changed = ChangedRegistrations(batch, cells: numbers)
+        if case .batch = patience, !changed.isEmpty {
+            outcomes = try await unlessRaceIsLost { try await changed.write(postgres).mapValues { .success($0) } }
         }
         let left = batch.indices.filter { outcomes[$0] == nil }
         guard !left.isEmpty else { return batch.indices.compactMap { outcomes[$0] } }
@@ -90,29 +91,6 @@ struct RegistrationWriter: Sendable {
                 isBehindHistory = error.isFailedCheckOfOrder
                 throw error
             }
-        }
-    }
-
-    /// - Returns: results by their index in the batch.
-    private func writeOptimistically(
-        _ batch: [PendingRegistration], _ numbers: [Int64]
-    ) async throws -> [Int: Result<RegistrationOutcome, any Error>] {
-        guard postgres.isDistributed else {
-            let optimistic = OptimisticRegistrations(batch, cells: numbers)
-            guard !optimistic.isEmpty else { return [:] }
-            return try await unlessRaceIsLost { try await optimistic.write(postgres).mapValues { .success($0) } }
-        }
-        // A statement whose parts use each other's rows fails on Citus while any node is away.
-        let changed: [Int: Result<RegistrationOutcome, any Error>] = try await unlessRaceIsLost {
-            try await ChangesOnCitus(batch, cells: numbers).write(postgres).mapValues { .success($0) }
-        }
-        do {
-            let created = try await unlessRaceIsLost {
-                try await NewRegistrations(batch, cells: numbers, clock: clock).write(postgres)
-            }
-            return changed.merging(created) { $1 }
-        } catch let error where !changed.isEmpty && error.mayBeOneItem {
-            return changed
         }
     }
 

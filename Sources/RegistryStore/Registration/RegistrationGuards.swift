@@ -1,9 +1,7 @@
-import Crypto
 import PostgresClient
 import PushRegistry
 
-/// The rows of users and sessions under which a batch's registrations may begin bindings (R7). Registrations and
-/// logouts lock them.
+/// The users and sessions under which a batch's registrations may begin bindings, and what is remembered of them (R7).
 struct RegistrationGuards {
     private let app: AppNumber
     private let users: [(id: UserID, sha256: [UInt8])]
@@ -26,81 +24,47 @@ struct RegistrationGuards {
         guard let first = batch.first, !users.isEmpty else { return nil }
         app = first.app
         self.users = users.map { ($0, $1) }
-        // Rows are added in the order in which they are locked.
-        self.sessions = sessions.map { ($0, $1) }.sorted {
-            $0.0.rawValue.utf8.lexicographicallyPrecedes($1.0.rawValue.utf8)
-        }
+        self.sessions = sessions.map { ($0, $1) }
         self.bindings = bindings.map { ($0, $1) }
     }
 
-    /// Adds and locks the rows, users first. Runs before tokens and installations are locked.
-    var locks: [PostgresStatement] { [addUsers] + locksOfAdded(usersAreNew: false) }
+    /// Runs before tokens and installations are locked.
+    var lock: PostgresStatement {
+        LockBuckets(users: users.map(\.sha256), sessions: sessions.map(\.id.rawValue), in: app).shared
+    }
 
-    /// Adds the users' rows.
-    var addUsers: PostgresStatement { GuardStatements.add(users.map(\.sha256), in: app) }
+    /// Run after the installations are locked: a logout of an installation locks it, too.
+    var reads: [PostgresStatement] {
+        [
+            PostgresStatement(
+                GuardStatements.installationLogouts, app.rawValue, bindings.map(\.on.key.installID.rawValue),
+                bindings.map(\.userSHA256), bindings.map { $0.on.sessionID?.rawValue }),
+            PostgresStatement(GuardStatements.users, app.rawValue, users.map(\.sha256)),
+        ]
+            + (sessions.isEmpty
+                ? [] : [PostgresStatement(GuardStatements.sessions, app.rawValue, sessions.map(\.id.rawValue))])
+    }
 
-    /// Whether none of the users had a row. Then others cannot see the rows until the transaction ends, and they need
-    /// no lock.
+    /// The tombstones, and the users' choices about topics.
     ///
-    /// - Parameter added: the result of `addUsers`.
-    func areUsersNew(_ added: PostgresResult) -> Bool { added.affectedRows == users.count }
-
-    /// Runs after `addUsers`.
-    func locksOfAdded(usersAreNew: Bool) -> [PostgresStatement] {
-        var statements: [PostgresStatement] = []
-        if !usersAreNew {
-            statements.append(PostgresStatement(GuardStatements.shareUsers, app.rawValue, users.map(\.sha256)))
-        }
-        guard !sessions.isEmpty else { return statements }
-        let ids = sessions.map(\.id.rawValue)
-        let add = usersAreNew ? GuardStatements.addSessionsOfNewUsers : GuardStatements.addSessions
-        statements.append(PostgresStatement(add, app.rawValue, ids, sessions.map(\.userSHA256)))
-        statements.append(PostgresStatement(GuardStatements.shareSessions, app.rawValue, ids))
-        return statements
-    }
-
-    /// Runs after the installations are locked: a logout of an installation locks it, too.
-    var logouts: PostgresStatement {
-        PostgresStatement(
-            GuardStatements.installationLogouts, app.rawValue, bindings.map(\.on.key.installID.rawValue),
-            bindings.map(\.userSHA256), bindings.map { $0.on.sessionID?.rawValue })
-    }
-
-    /// - Parameters:
-    ///   - locks: the results of `locksOfAdded`.
-    ///   - logouts: the result of `logouts`.
-    /// - Throws: `LostRace` if the night job removed a row between adding and locking it.
-    func decode(locks: [PostgresResult], usersAreNew: Bool, logouts: PostgresResult) throws -> Tombstones {
-        let userRows = usersAreNew ? nil : locks[0]
-        let sessionRows = sessions.isEmpty ? nil : locks[locks.count - 1]
-        guard userRows.map({ $0.count == users.count }) ?? true,
-            sessionRows.map({ $0.count == sessions.count }) ?? true
-        else { throw LostRace() }
+    /// - Parameter results: of `reads`.
+    func decode(_ results: [PostgresResult]) throws -> (tombstones: Tombstones, choices: [UserID: TopicChoices]) {
         var tombstones = Tombstones()
-        for row in userRows.map(Array.init) ?? [] {
-            let user = Tombstones.User(app: app, userID: users[try row.position].id)
-            tombstones.users[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-        }
-        if let sessionRows { try decodeSessions(sessionRows, into: &tombstones) }
-        for row in logouts {
+        for row in results[0] {
             let binding = bindings[try row.position].on
             let logout = Tombstones.OnInstallation(
                 key: binding.key, userID: binding.userID, sessionID: try row.decode(1) ? binding.sessionID : nil)
             tombstones.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
         }
-        return tombstones
-    }
-
-    /// The users' choices about topics, which are locked with the users. A new user has none.
-    ///
-    /// - Parameter locks: the results of `locksOfAdded`.
-    func userChoices(locks: [PostgresResult], usersAreNew: Bool) throws -> [UserID: TopicChoices] {
         var choices = Dictionary(uniqueKeysWithValues: users.map { ($0.id, TopicChoices()) })
-        guard !usersAreNew else { return choices }
-        for row in locks[0] {
-            choices[users[try row.position].id] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+        for row in results[1] {
+            let id = users[try row.position].id
+            tombstones.users[.init(app: app, userID: id)] = try row.decode(1, as: PostgresTimestamp?.self)
+                .map(Timestamp.init)
+            choices[id] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
         }
-        return choices
+        if !sessions.isEmpty { try decodeSessions(results[2], into: &tombstones) }
+        return (tombstones, choices)
     }
 
     private func decodeSessions(_ rows: PostgresResult, into tombstones: inout Tombstones) throws {

@@ -63,7 +63,7 @@ struct RegistrationLookUp: Sendable {
                 try item.check(directoryVersion: row.decode(19))
                 let now = clock.now(Timestamp(try row.decode(0)))
                 guard row.isNull(1) else { return try find(item.sent, in: row, at: now) }
-                return .finding(row.isNull(18) ? .absent(at: now) : .claimed(at: now))
+                return .finding(row.isNull(18) ? .absent : .claimed)
             }
         }
     }
@@ -79,7 +79,7 @@ struct RegistrationLookUp: Sendable {
             Result {
                 try item.check(directoryVersion: version)
                 guard let row = found[item.sent.key.installID.rawValue] else {
-                    return .finding(.absent(at: now))
+                    return .finding(.absent)
                 }
                 return try find(item.sent, in: row, at: now)
             }
@@ -136,12 +136,12 @@ extension RegistrationLookUp.Found {
     private static func find(
         _ registration: Registration, in row: PostgresRow, isSame: Bool, at now: Timestamp
     ) throws -> RegistrationFinding {
-        let bound = RegistrationFinding.Bound(
-            generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
-            cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
-            hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now)
-        if row.hasOwner(of: registration) { return .bound(bound) }
-        return try bound.hasSnapshot && row.choices.isEmpty ? .boundToOther(bound) : .holder
+        guard row.hasOwner(of: registration) else { return .holder }
+        return .bound(
+            RegistrationFinding.Bound(
+                generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
+                cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
+                hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
     }
 }
 

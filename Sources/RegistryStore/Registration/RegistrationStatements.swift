@@ -6,8 +6,7 @@ import PushRegistry
 enum RegistrationStatements {
     static let named = [
         NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
-        NamedStatement("lookUpOnCitus", lookUpOnCitus), NamedStatement("knownKeychain", knownKeychain),
-        NamedStatement("knownKeychains", knownKeychains),
+        NamedStatement("lookUpOnCitus", lookUpOnCitus),
         NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
         NamedStatement("touch", touch), NamedStatement("checkOrder", checkOrder),
         NamedStatement("changeAlone", changeAlone), NamedStatement("keepRevisions", keepRevisions),
@@ -50,23 +49,7 @@ enum RegistrationStatements {
         serving: "Every call that changes a binding (R12): reads the time and the position of its events.",
         "SELECT clock_timestamp(), \(sql: EventStatements.position)")
 
-    /// One of the keychain ids `$2` that an installation has. Citus plans a statement of one table once for a session,
-    /// and a join at each execution.
-    static let knownKeychain = PreparedSQL(
-        serving: "PUT …/installations/{installId} on Citus (R5): finds a device of which an installation exists.",
-        "SELECT keychain_id FROM installation WHERE app_id = $1 AND keychain_id = ANY ($2) LIMIT 1")
-
-    /// Those of the keychain ids `$2` that an installation has.
-    static let knownKeychains = PreparedSQL(
-        serving: "PUT …/installations/{installId} on Citus (R5): finds devices of which an installation exists.",
-        """
-        SELECT k.keychain_id
-        FROM unnest($2::text[]) AS k (keychain_id)
-        CROSS JOIN LATERAL (
-            SELECT FROM installation WHERE app_id = $1 AND keychain_id = k.keychain_id LIMIT 1) AS i
-        """)
-
-    // MARK: Locks, in the order in which every transaction takes them: users, sessions, tokens, installations
+    // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
 
     /// `$2` and `$3` are the providers and digests.
     static let addHolders = PreparedSQL(

@@ -1,113 +1,50 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of R7: the rows of users and sessions, which registrations and logouts lock. A transaction that locks
-/// several of them locks users first, each kind in the order of keys, and tokens and installations only after them.
-/// `$1` is the app.
+/// The SQL of R7: what is remembered of users and sessions that were logged out. A session has a row when it has left an
+/// installation, was ended, or was kept by its user's logout; one that is merely bound has none. `LockBuckets` orders
+/// these statements. `$1` is the app.
 enum GuardStatements {
     static let named = [
-        NamedStatement("addUsers", addUsers), NamedStatement("shareUsers", shareUsers),
-        NamedStatement("addSessions", addSessions), NamedStatement("addSessionsOfNewUsers", addSessionsOfNewUsers),
-        NamedStatement("shareSessions", shareSessions),
+        NamedStatement("users", users), NamedStatement("sessions", sessions),
         NamedStatement("installationLogouts", installationLogouts), NamedStatement("endSession", endSession),
-        NamedStatement("refuseUser", refuseUser), NamedStatement("lockUser", lockUser),
-        NamedStatement("endExceptedSession", endExceptedSession), NamedStatement("keepSession", keepSession),
-        NamedStatement("endSessionsOfBindings", endSessionsOfBindings),
+        NamedStatement("refuseUser", refuseUser), NamedStatement("endExceptedSession", endExceptedSession),
+        NamedStatement("keepSession", keepSession), NamedStatement("endSessionsOfBindings", endSessionsOfBindings),
+        NamedStatement("leaveSessions", leaveSessions),
         NamedStatement("addInstallationLogouts", addInstallationLogouts),
     ]
 
     // MARK: Beginning a binding: PUT …/installations/{id}
 
-    /// Adds the users' rows in the order in which they are locked.
-    ///
-    /// - Parameter digests: of the users.
-    static func add(_ digests: [[UInt8]], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(addUsers, app.rawValue, digests.sorted { $0.lexicographicallyPrecedes($1) })
-    }
-
-    /// Waits for a transaction that adds the same row.
-    private static let addUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, cleanup undo (R7): adds users that have no row.",
-        values: InsertedValues(
-            "INSERT INTO user_guard (app_id, user_sha256, added_at)", row: "$1, $2, statement_timestamp()",
-            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 1)
-    ) { source in
-        """
-        INSERT INTO user_guard (app_id, user_sha256, added_at)
-        SELECT \(sql: source.app), k.user_sha256, \(sql: source.time)
-        FROM \(sql: source.beside("unnest($2::bytea[]) AS k (user_sha256)"))
-        ORDER BY k.user_sha256
-        ON CONFLICT DO NOTHING
-        """
-    }
-
-    /// Returns the index of each user in `$2`. Citus plans a SELECT from one table in less than half of the time of
-    /// a join.
-    static let shareUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, cleanup undo (R7): locks users in share mode.",
+    /// Returns the index of each user in `$2` that has a row. Citus plans a SELECT from one table in less than half of
+    /// the time of a join.
+    static let users = PreparedSQL(
+        serving: "PUT …/installations/{installId}, PATCH …/users/{userId}/topics, import (R7): reads users.",
         """
         SELECT k.position, u.refused_before, u.topics
-        FROM (
-            SELECT * FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position) ORDER BY user_sha256) AS k
+        FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
         CROSS JOIN LATERAL (
             SELECT refused_before, topics FROM user_guard
-            WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR SHARE) AS u
+            WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0) AS u
         """,
         distributed: """
             SELECT array_position($2::bytea[], user_sha256)::bigint, refused_before, topics FROM user_guard
-            WHERE app_id = $1 AND user_sha256 = ANY ($2) ORDER BY user_sha256 FOR SHARE
+            WHERE app_id = $1 AND user_sha256 = ANY ($2)
             """)
 
-    /// Runs after the users are locked. A session that is added before a user's logout has an earlier `seen_at`, and
-    /// one that is added after it has not, even if the clock stands still: so it is a microsecond ago, but not before
-    /// the last logout. On Citus, the statement reads no table of the coordinator.
-    static let addSessions = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R7): adds sessions that have no row.", newSessions,
-        distributed: newSessionsOnCitus)
-
-    /// As `addSessions`, for users whose rows this transaction has added: they were never logged out.
-    static let addSessionsOfNewUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R7): adds sessions of users that had no row.",
-        newSessions, distributed: newSessionsOnCitus,
-        values: InsertedValues(
-            "INSERT INTO session (app_id, session_id, user_sha256, seen_at)", row: "$1, $2, $3, statement_timestamp()",
-            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2))
-
-    private static let newSessions: PostgresSQL = """
-        INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT $1, k.session_id, k.user_sha256, greatest(
-                \(sql: RegistryClockStatements.now) - interval '1 microsecond',
-                (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0))
-        FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
-        ORDER BY k.session_id COLLATE "C"
-        ON CONFLICT DO NOTHING
-        """
-
-    private static let newSessionsOnCitus: PostgresSQL = """
-        INSERT INTO session (app_id, session_id, user_sha256, seen_at)
-        SELECT u.app_id, k.session_id, k.user_sha256,
-            greatest(statement_timestamp(), u.refused_before + interval '1 microsecond')
-        FROM unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)
-        JOIN user_guard u ON u.app_id = $1 AND u.user_sha256 = k.user_sha256
-        ORDER BY k.session_id COLLATE "C"
-        ON CONFLICT DO NOTHING
-        """
-
-    /// Returns the index of each session in `$2`.
-    static let shareSessions = PreparedSQL(
-        serving: "PUT …/installations/{installId}, cleanup undo (R7): locks sessions in share mode.",
+    /// Returns the index of each session in `$2` that has a row.
+    static let sessions = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import (R7): reads sessions.",
         """
         SELECT k.position, s.ended_at, s.kept_at, s.user_sha256, s.seen_at
-        FROM (
-            SELECT * FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
-            ORDER BY session_id COLLATE "C") AS k
+        FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
         CROSS JOIN LATERAL (
             SELECT ended_at, kept_at, user_sha256, seen_at FROM session
-            WHERE app_id = $1 AND session_id = k.session_id FOR SHARE) AS s
+            WHERE app_id = $1 AND session_id = k.session_id OFFSET 0) AS s
         """,
         distributed: """
             SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_at, user_sha256, seen_at FROM session
-            WHERE app_id = $1 AND session_id = ANY ($2) ORDER BY session_id FOR SHARE
+            WHERE app_id = $1 AND session_id = ANY ($2)
             """)
 
     /// Runs after the installations are locked. No id is twice in `$2`. Citus plans a statement of one table once for a
@@ -144,25 +81,21 @@ enum GuardStatements {
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
 
-    /// Refuses credentials issued before now, and sessions that were first seen with the user. From here to its end,
-    /// the transaction holds the exclusive lock of the user's row. `$2` is the user's digest.
+    /// Refuses credentials issued before now, and the user's sessions that left their installations. `$2` is the user's
+    /// digest.
     ///
-    /// It runs under the user's lock. Its time is later than that of the logout before, which may have excepted a
-    /// session at its own time, even if the clock stands still. Citus allows only immutable functions here.
+    /// It runs after `endSessionsOfBindings`: a session that this statement did not find bound any more has left before
+    /// now. Its time is later than that of the logout before, which may have excepted a session at its own time, even
+    /// if the clock stands still. Citus allows only immutable functions here.
     static let refuseUser = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
-        INSERT INTO user_guard AS u (app_id, user_sha256, added_at, refused_before)
-        SELECT $1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
+        INSERT INTO user_guard AS u (app_id, user_sha256, refused_before)
+        SELECT $1, $2, \(sql: RegistryClockStatements.now)
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = greatest(
             excluded.refused_before,
             (u.refused_before AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC')
         """)
-
-    /// Runs before `refuseUser`.
-    static let lockUser = PreparedSQL(
-        serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): locks the user's row exclusively.",
-        "SELECT FROM user_guard WHERE app_id = $1 AND user_sha256 = $2 FOR UPDATE")
 
     /// Runs before `refuseUser`: a session that an earlier logout ended stays ended, though this logout excepts it.
     /// `$3` is the session.
@@ -187,8 +120,9 @@ enum GuardStatements {
         """)
 
     /// The sessions in which the user `$2` is bound now, except the session `$3`. A device may use one session id for
-    /// several users, so such a session may have been first seen with another user. Under the user's lock, no other
-    /// binding of the user can begin.
+    /// several users, so such a session may have been first seen with another user. Under the lock of the user's bucket,
+    /// no other binding of the user can begin. It runs after the installations are locked, because a transaction that
+    /// has locked one of them may write the rows of its sessions.
     static let endSessionsOfBindings = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): ends the user's sessions.",
         """
@@ -201,6 +135,37 @@ enum GuardStatements {
         ORDER BY o.session_id COLLATE "C"
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
+
+    // MARK: Leaving an installation
+
+    /// Sessions that left installations, with their users. `now` is the time of the transaction.
+    static func leave(_ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber, at now: Timestamp)
+        -> PostgresStatement
+    {
+        let sorted = Dictionary(sessions.map { ($0.id.rawValue, $0.userID) }, uniquingKeysWith: { first, _ in first })
+            .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        return PostgresStatement(
+            leaveSessions, app.rawValue, now.postgres, sorted.map(\.key), sorted.map { UserDigest.sha256($0.value) })
+    }
+
+    /// A logout of the user ends a session that left before it, and no other, even if the clock stands still: so a
+    /// session left a microsecond ago, but not before the last logout, which has not ended it. A session that has a row
+    /// keeps it.
+    private static let leaveSessions = PreparedSQL(
+        serving: "Every call and job that ends or replaces a binding (R7): remembers its session."
+    ) { source in
+        let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
+        return """
+            INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+            SELECT \(sql: source.app), k.session_id, k.user_sha256, greatest(
+                    $2::timestamptz - interval '1 microsecond',
+                    (SELECT refused_before FROM user_guard
+                        WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0))
+            FROM \(sql: source.beside(rows))
+            ORDER BY k.session_id
+            ON CONFLICT DO NOTHING
+            """
+    }
 
     /// A later logout of the same credential replaces an earlier one: it refuses more credentials.
     static func remember(_ tombstones: [Tombstones.OnInstallation], in app: AppNumber, at now: Timestamp)

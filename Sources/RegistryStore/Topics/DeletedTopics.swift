@@ -11,6 +11,8 @@ struct DeletedTopics {
 
     private static let pagesPerRead: Int64 = 4_096
     private static let batch = 1_000
+    /// Fewer users: no registration of theirs can begin meanwhile, nor of others in their buckets.
+    private static let usersMax = 16
 
     private struct App {
         let number: Int32
@@ -24,14 +26,17 @@ struct DeletedTopics {
             return App(number: try row.decode(0), codes: numbers + numbers.map { -$0 })
         }
         guard !apps.isEmpty else { return }
-        var isComplete = try remove(from: "user_guard", of: apps, DeletedTopicStatements.readUsers) { app, keys in
-            PostgresStatement(DeletedTopicStatements.removeFromUsers, app.number, keys.map(\.key), app.codes)
-        }
+        var isComplete = try remove(
+            from: "user_guard", of: apps, batch: Self.usersMax, DeletedTopicStatements.readUsers
+        ) { app, keys in try removeFromUsers(keys.map(\.key), app) }
         isComplete =
-            try remove(from: "installation", of: apps, DeletedTopicStatements.readInstallations) { app, keys in
-                PostgresStatement(
-                    DeletedTopicStatements.removeFromInstallations, app.number, keys.map(\.key),
-                    keys.map(\.revision), app.codes)
+            try remove(
+                from: "installation", of: apps, batch: Self.batch, DeletedTopicStatements.readInstallations
+            ) { app, keys in
+                try session.execute(
+                    PostgresStatement(
+                        DeletedTopicStatements.removeFromInstallations, app.number, keys.map(\.key),
+                        keys.map(\.revision), app.codes))[0].decode(0)
             } && isComplete
         for app in apps where isComplete {
             _ = try session.execute(
@@ -40,10 +45,29 @@ struct DeletedTopics {
         }
     }
 
+    /// A registration reads its user's choices and writes the merged ones, so it must not run at the same time.
+    ///
+    /// - Parameter digits: of the users' digests.
+    /// - Returns: how many were written; 0 if a bucket stays locked for too long.
+    private func removeFromUsers(_ digits: [String], _ app: App) throws -> Int {
+        let buckets = LockBuckets(users: digits.map(UserDigest.bytes), in: AppNumber(app.number))
+        do {
+            return try session.withTransaction(attemptsMax: 1) {
+                _ = try session.execute(buckets.exclusive)
+                return try session.execute(
+                    PostgresStatement(DeletedTopicStatements.removeFromUsers, app.number, digits, app.codes))[0]
+                    .decode(0)
+            }
+        } catch let error as PostgresError where error.kind == .lockTimeout {
+            return 0
+        }
+    }
+
+    /// - Parameter write: returns how many rows it has written.
     /// - Returns: whether all rows were written.
     private func remove(
-        from table: String, of apps: [App], _ read: (PageRange, PostgresSQL) -> PostgresStatement,
-        _ write: (App, [(key: String, revision: Int64)]) -> PostgresStatement
+        from table: String, of apps: [App], batch: Int, _ read: (PageRange, PostgresSQL) -> PostgresStatement,
+        _ write: (App, [(key: String, revision: Int64)]) throws -> Int
     ) throws -> Bool {
         let bounds = DeletedTopicStatements.apps(apps.map(\.number), apps.map(\.codes))
         var isComplete = true
@@ -63,12 +87,10 @@ struct DeletedTopics {
             for app in apps {
                 let keys = rows.filter { $0.app == app.number }.map { (key: $0.key, revision: $0.revision) }
                     .sorted { $0.key < $1.key }
-                for start in stride(from: 0, to: keys.count, by: Self.batch) {
-                    let batch = Array(keys[start..<min(start + Self.batch, keys.count)])
-                    let written = try nodes.with([AppNumber(app.number)]) {
-                        try session.execute(write(app, batch))[0].decode(0, as: Int.self)
-                    }
-                    isComplete = isComplete && written == batch.count
+                for start in stride(from: 0, to: keys.count, by: batch) {
+                    let part = Array(keys[start..<min(start + batch, keys.count)])
+                    let written = try nodes.with([AppNumber(app.number)]) { try write(app, part) }
+                    isComplete = isComplete && written == part.count
                     try session.checkCancellation()
                 }
             }

@@ -6,7 +6,6 @@ enum TopicChoiceStatements {
     static let named = [
         NamedStatement("ofInstallation", ofInstallation), NamedStatement("ofUser", ofUser),
         NamedStatement("ofUsers", ofUsers), NamedStatement("ofOwners", ofOwners),
-        NamedStatement("lockUsers", lockUsers),
         NamedStatement("lockInstallations", lockInstallations),
         NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
         NamedStatement("eraseEvents", eraseEvents),
@@ -56,19 +55,7 @@ enum TopicChoiceStatements {
         return choices
     }
 
-    // MARK: A user's choices, under the user's lock
-
-    /// Runs after `GuardStatements.add`. Registrations of these users wait. Returns the index of each user in
-    /// `$2`.
-    static let lockUsers = PreparedSQL(
-        serving: "PATCH …/users/{userId}/topics: locks users exclusively.",
-        """
-        SELECT k.position, u.topics
-        FROM (
-            SELECT * FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position) ORDER BY user_sha256) AS k
-        CROSS JOIN LATERAL (
-            SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = k.user_sha256 FOR UPDATE) AS u
-        """)
+    // MARK: A user's choices, under the lock of the user's bucket
 
     /// Locks up to `$4` installations with ids after `$3` that are bound to the users `$2`, in the order of ids.
     static let lockInstallations = PreparedSQL(
@@ -90,14 +77,16 @@ enum TopicChoiceStatements {
 
     /// `$2` are the users' digests.
     private static let writeOfUsers = PreparedSQL(
-        serving: "PATCH …/users/{userId}/topics: writes the choices of users.",
+        serving: "PATCH …/users/{userId}/topics: writes the choices of users."
+    ) { source in
         """
-        UPDATE user_guard g SET topics = k.topics
-        FROM (
-            SELECT k.user_sha256, k.topics::integer[] AS topics
-            FROM unnest($2::bytea[], $3::text[]) AS k (user_sha256, topics) OFFSET 0) AS k
-        WHERE g.app_id = $1 AND g.user_sha256 = k.user_sha256
-        """)
+        INSERT INTO user_guard (app_id, user_sha256, topics)
+        SELECT \(sql: source.app), k.user_sha256, k.topics::integer[]
+        FROM \(sql: source.beside("unnest($2::bytea[], $3::text[]) AS k (user_sha256, topics)"))
+        ORDER BY k.user_sha256
+        ON CONFLICT (app_id, user_sha256) DO UPDATE SET topics = excluded.topics
+        """
+    }
 
     static func write(_ choices: [(userSHA256: [UInt8], choices: TopicChoices)], in app: AppNumber)
         -> PostgresStatement
@@ -107,7 +96,7 @@ enum TopicChoiceStatements {
 
     // MARK: Erasure
 
-    /// Runs under the user's lock. Returns the number of deleted choices.
+    /// Runs under the lock of the user's bucket. Returns the number of deleted choices.
     static let eraseOfUser = PreparedSQL(
         serving: "DELETE …/users/{userId}: deletes the choices of a user.",
         """

@@ -12,7 +12,7 @@ struct PendingUserTopics: BatchedWrite {
     var key: UserID { userID }
 }
 
-/// Writes a batch of changes of users' choices, all of one app, as one transaction (R15). It locks the users, then
+/// Writes a batch of changes of users' choices, all of one app, as one transaction (R15). It locks the users' buckets, then
 /// their installations, whose merged choices it writes page by page.
 struct UserTopicsWriter: Sendable {
     private static let attemptsMax = 20
@@ -39,19 +39,17 @@ struct UserTopicsWriter: Sendable {
         let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
         let results = try await transaction.execute(
             setUp + [
-                GuardStatements.add(digests, in: app),
-                PostgresStatement(TopicChoiceStatements.lockUsers, app.rawValue, digests),
+                LockBuckets(users: digests, in: app).exclusive,
+                PostgresStatement(GuardStatements.users, app.rawValue, digests),
                 lock(batch.map(\.userID), after: "", in: app),
                 PostgresStatement(RegistrationStatements.now),
             ] + checks.statements)
         let rest = Array(results[setUp.count...])
-        // The night job may have deleted a row after this transaction added it and before it locked it.
-        guard rest[1].count == batch.count else { throw LostRace() }
         let moment = try Moment(rest[3], clock)
         let refused = try checks.refusals(rest[4...], at: moment.time)
         let present = try Dictionary(
             uniqueKeysWithValues: rest[1].map { row in
-                (try row.decode(0, as: Int.self) - 1, TopicChoices(codes: try row.decode(1, as: [Int32]?.self) ?? []))
+                (try row.decode(0, as: Int.self) - 1, TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? []))
             })
         var changes = UserTopicsChanges(at: moment)
         let outcomes = batch.enumerated().map { index, pending in

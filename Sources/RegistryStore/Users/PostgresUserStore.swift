@@ -116,8 +116,16 @@ extension PostgresUserStore {
         try await resources.postgres.withTransaction(attemptsMax: attemptsMax, body)
     }
 
-    /// Writes the user's and the session's rows: from then on, no binding can begin under them. Only the first
-    /// transaction writes them; the others do not need their locks.
+    /// No binding can begin under these users and sessions until the transaction has ended. Only the first transaction
+    /// locks and ends them.
+    private func lock(_ end: SessionEnd) -> PostgresStatement {
+        switch end.scope {
+        case .session(let id): LockBuckets(sessions: [id.rawValue], in: end.app).exclusive
+        case .user(let userID, _): LockBuckets(users: [UserDigest.sha256(userID)], in: end.app).exclusive
+        }
+    }
+
+    /// Runs after the installations are locked (`GuardStatements.endSessionsOfBindings`).
     private func guards(_ end: SessionEnd) -> [PostgresStatement] {
         switch end.scope {
         case .session(let id):
@@ -129,48 +137,41 @@ extension PostgresUserStore {
 
     private func guards(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
         let digest = UserDigest.sha256(userID)
-        // The logout's time is read under the lock: it is later than that of each logout that this one waited for.
-        var statements = [
-            GuardStatements.add([digest], in: app),
-            PostgresStatement(GuardStatements.lockUser, app.rawValue, digest),
+        let sessions = PostgresStatement(
+            GuardStatements.endSessionsOfBindings, app.rawValue, userID.rawValue, kept?.rawValue)
+        let refuse = PostgresStatement(GuardStatements.refuseUser, app.rawValue, digest)
+        guard let kept = kept?.rawValue else { return [sessions, refuse] }
+        return [
+            sessions, PostgresStatement(GuardStatements.endExceptedSession, app.rawValue, digest, kept), refuse,
+            PostgresStatement(GuardStatements.keepSession, app.rawValue, digest, kept),
         ]
-        if let kept {
-            statements.append(
-                PostgresStatement(GuardStatements.endExceptedSession, app.rawValue, digest, kept.rawValue))
-        }
-        statements.append(PostgresStatement(GuardStatements.refuseUser, app.rawValue, digest))
-        if let kept {
-            statements.append(PostgresStatement(GuardStatements.keepSession, app.rawValue, digest, kept.rawValue))
-        }
-        statements.append(
-            PostgresStatement(
-                GuardStatements.endSessionsOfBindings, app.rawValue, userID.rawValue, kept?.rawValue))
-        return statements
     }
 
     private func endBatch(
         _ end: SessionEnd, after: String?, _ transaction: PostgresTransaction
     ) async throws -> Batch<Int> {
         let (app, limit) = (end.app.rawValue, Self.installationsPerTransaction)
-        let lock =
+        let page =
             switch end.scope {
             case .session(let id):
                 PostgresStatement(UserStatements.lockOfSession, app, id.rawValue, after ?? "", limit)
             case .user(let userID, _):
                 PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue, after ?? "", limit)
             }
-        let first = LockTimeoutStatements.of(.alone) + (after == nil ? guards(end) : [])
-        let results = try await transaction.execute(first + [lock, PostgresStatement(RegistrationStatements.now)])
-        let moment = try Moment(results[first.count + 1], resources.clock)
-        let page = try LockedPage(results[first.count], limit: limit)
+        let isFirst = after == nil
+        let first = LockTimeoutStatements.of(.alone) + (isFirst ? [lock(end)] : [])
+        let results = try await transaction.execute(
+            first + [page] + (isFirst ? guards(end) : []) + [PostgresStatement(RegistrationStatements.now)])
+        let moment = try Moment(results[results.count - 1], resources.clock)
+        let locked = try LockedPage(results[first.count], limit: limit)
         var changes = ChangeSet(in: end.app, at: moment.time)
-        for before in page.installations {
+        for before in locked.installations {
             guard let outcome = end.outcome(for: before.installation, at: moment.time) else { continue }
             changes.change(before, to: outcome.after)
             changes.record(outcome.event, ending: before.installation, outcome.after, in: end.catalogue)
         }
         try await transaction.commit(changes, at: moment.position)
-        return (changes.events.count, page.last)
+        return (changes.events.count, locked.last)
     }
 
     private func eraseBatch(
@@ -178,27 +179,29 @@ extension PostgresUserStore {
     ) async throws -> Batch<Erasure.Receipt> {
         let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
-        let first =
-            LockTimeoutStatements.of(.alone)
-            + (after == nil ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
+        let isFirst = after == nil
+        let lock = LockBuckets(users: [UserDigest.sha256(erasure.userID)], in: erasure.app).exclusive
+        let first = LockTimeoutStatements.of(.alone) + (isFirst ? [lock] : [])
         let seen = try await transaction.execute(
             first + [
                 PostgresStatement(UserStatements.seenWithUser, app, userID, after ?? "", limit)
             ])[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
-        let results = try await transaction.execute([
-            HolderStatements.lock(of: seen, in: erasure.app),
-            PostgresStatement(InstallationStatements.lock, app, ids),
-            // Again, under the locks.
-            PostgresStatement(UserStatements.leftByUser, app, userID, registrant, ids),
-            PostgresStatement(RegistrationStatements.now),
-        ])
-        let moment = try Moment(results[3], resources.clock)
+        let results = try await transaction.execute(
+            [
+                HolderStatements.lock(of: seen, in: erasure.app),
+                PostgresStatement(InstallationStatements.lock, app, ids),
+                // Again, under the locks.
+                PostgresStatement(UserStatements.leftByUser, app, userID, registrant, ids),
+            ]
+                + (isFirst ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
+                + [PostgresStatement(RegistrationStatements.now)])
+        let moment = try Moment(results[results.count - 1], resources.clock)
         let stored = try results[2].map { try InstallationColumns.decode($0) }
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
         let removal = ErasureBatch(
-            erasure, stored, seen: seen, registrant: registrant, isFirst: after == nil, at: moment.time)
+            erasure, stored, seen: seen, registrant: registrant, isFirst: isFirst, at: moment.time)
         let removed = try await transaction.commit(removal.changes, at: moment.position, after: removal.statements)
         let isLast = seen.count < Int(limit)
         return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)

@@ -129,9 +129,6 @@ struct Linearization {
     private let evidence: Evidence
 
     private var deadEnds = Set<Position>()
-    /// Whether sessions may be seen before the rest of their registration. Only tried if there is no order without it,
-    /// because it multiplies the orders.
-    private var seesSessionsEarly = false
     /// The furthest position of the search, for the error.
     private var furthest: Position?
 
@@ -154,9 +151,6 @@ struct Linearization {
     /// - Throws: `NoSerialOrder`.
     mutating func end(from oracle: Oracle) throws(NoSerialOrder) -> Oracle {
         let start = Position(done: 0, oracle: oracle)
-        if let end = search(start) { return end }
-        seesSessionsEarly = true
-        deadEnds = []
         guard let end = search(start) else { throw NoSerialOrder(description: explanation) }
         return end
     }
@@ -172,11 +166,6 @@ struct Linearization {
         guard deadEnds.count < Self.deadEndsMax, !deadEnds.contains(position) else { return nil }
         for index in next {
             let step = steps[index]
-            if seesSessionsEarly, case .register(let registration) = step.call {
-                var seen = position
-                seen.oracle.seeSession(of: registration.credential)
-                if seen != position, let end = search(seen) { return end }
-            }
             for moment in step.moments(on: position.oracle, evidence) {
                 var after = position
                 after.done |= 1 << UInt64(index)

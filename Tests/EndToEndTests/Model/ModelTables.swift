@@ -15,7 +15,7 @@ struct ModelTables: Sendable {
 
     /// The rows that the oracle expects.
     init(of oracle: Oracle) {
-        (phones, history, sessions) = (oracle.phones, oracle.history, oracle.sessions.mapValues(\.withoutTime))
+        (phones, history, sessions) = (oracle.phones, oracle.history, oracle.sessions.compactMapValues(\.ending))
         (refusedUsers, logouts, eventTimes) = (Set(oracle.refusedBefore.keys), Set(oracle.logouts.keys), [:])
     }
 
@@ -51,7 +51,7 @@ struct ModelTables: Sendable {
     func differences(from oracle: Oracle) -> [String] {
         var differences = Self.differences("installation", phones, oracle.phones)
         differences += Self.differences("history", history, oracle.history)
-        differences += Self.differences("session", sessions, oracle.sessions.mapValues(\.withoutTime))
+        differences += Self.differences("session", sessions, oracle.sessions.compactMapValues(\.ending))
         if refusedUsers != Set(oracle.refusedBefore.keys) { differences.append("users: \(refusedUsers)") }
         let strangers = logouts.symmetricDifference(oracle.logouts.keys)
         return differences + strangers.map { "logout: \($0)" }
@@ -68,9 +68,11 @@ struct ModelTables: Sendable {
 }
 
 extension Oracle.Session {
-    /// Only whether it was ended or kept counts: the times are those of the service's clock.
-    fileprivate var withoutTime: Oracle.Session {
-        Oracle.Session(user: user, endedAt: endedAt.map { _ in 0 }, keptAt: keptAt.map { _ in 0 })
+    /// Only whether it was ended or kept counts: the times are those of the service's clock. Nil if it was neither: it
+    /// may have a row or none.
+    fileprivate var ending: Oracle.Session? {
+        guard endedAt != nil || keptAt != nil else { return nil }
+        return Oracle.Session(endedAt: endedAt.map { _ in 0 }, keptAt: keptAt.map { _ in 0 })
     }
 }
 
@@ -97,7 +99,7 @@ extension ModelTables {
         // Sequential reads suffice: no call is in progress.
         phones = try await Self.phones(app.database, number)
         (history, eventTimes) = try await Self.history(app.database, number, names)
-        sessions = try await Self.sessions(app.database, number, names)
+        sessions = try await Self.sessions(app.database, number)
         let refused = try await app.database.column(
             "SELECT encode(user_sha256, 'hex') FROM user_guard WHERE app_id = \(number) AND refused_before IS NOT NULL",
             as: String.self)
@@ -151,23 +153,21 @@ extension ModelTables {
         return (byPhone.mapValues { $0.map(\.event) }, byPhone.mapValues { $0.map(\.at) })
     }
 
-    private static func sessions(
-        _ database: Database, _ app: Int32, _ names: Names
-    ) async throws -> [String: Oracle.Session] {
+    private static func sessions(_ database: Database, _ app: Int32) async throws -> [String: Oracle.Session] {
         let rows = try await database.rows(
             """
-            SELECT s.session_id, encode(s.user_sha256, 'hex'), s.ended_at IS NOT NULL OR coalesce(
+            SELECT s.session_id, s.ended_at IS NOT NULL OR coalesce(
                     s.seen_at < u.refused_before AND coalesce(s.kept_at < u.refused_before, true), false),
                 s.kept_at IS NOT NULL
             FROM session s LEFT JOIN user_guard u USING (app_id, user_sha256) WHERE s.app_id = \(app)
             """)
-        return Dictionary(
-            uniqueKeysWithValues: try rows.map { row in
-                let user = try row.decode(1, as: String?.self).map(names.text)
-                let endedAt: Int64? = try row.decode(2) ? 0 : nil
-                let keptAt: Int64? = try row.decode(3) ? 0 : nil
-                return (try row.decode(0), Oracle.Session(user: user, endedAt: endedAt, keptAt: keptAt))
-            })
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { row in
+                let endedAt: Int64? = try row.decode(1) ? 0 : nil
+                let keptAt: Int64? = try row.decode(2) ? 0 : nil
+                return (try row.decode(0, as: String.self), Oracle.Session(endedAt: endedAt, keptAt: keptAt))
+            }
+        ).compactMapValues(\.ending)
     }
 }
 

@@ -2,7 +2,6 @@
 
 extension Oracle {
     mutating func register(_ registration: ModelRegistration, at moment: Moment) -> Response {
-        seeSession(of: registration.credential)
         let present = phones[registration.phone]
         if let ifMatch = registration.ifMatch, !(present.map { ifMatch.holds(for: $0.generation) } ?? false) {
             guard let present else { return .outdated(registration.credential.isService ? 0 : nil) }
@@ -11,13 +10,14 @@ extension Oracle {
         guard mayBind(registration, over: present, at: moment) else {
             return Response(409, ["code": .text("session-ended")])
         }
+        seeSession(of: registration.credential)
         guard let present else { return create(registration, at: moment) }
         if isAlike(registration, present) { return touch(registration.phone, present, at: moment) }
         return update(present, by: registration, at: moment)
     }
 
-    /// A session counts as seen from its first registration on, even if that was refused.
-    mutating func seeSession(of credential: ModelCredential) {
+    /// A session counts as seen from its first binding on.
+    private mutating func seeSession(of credential: ModelCredential) {
         guard let user = credential.user, let session = credential.session, sessions[session] == nil else { return }
         sessions[session] = Session(user: user)
     }

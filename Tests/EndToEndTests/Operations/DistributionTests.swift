@@ -44,7 +44,7 @@ extension EndToEnd {
         private static let inserts = [
             "registration.addHolders", "changes.insert", "changes.keepSnapshots",
             "registration.keepRevisions", "registration.touch", "changes.bind", "changes.snap", "changes.step",
-            "guards.addUsers", "guards.addSessions", "guards.keepSession", "guards.addInstallationLogouts",
+            "guards.leaveSessions", "guards.keepSession", "guards.addInstallationLogouts",
             "owners.begin", "events.appendOnCitus", "topics.appendOnCitus", "cells.append", "notifications.addCounters",
             "notifications.add", "notifications.remember", "messages.count", "messages.target",
         ]
@@ -63,8 +63,8 @@ extension EndToEnd {
         /// Citus plans a join or an INSERT … SELECT at each execution, which costs more than the execution.
         @Test(
             arguments: [
-                "registration.lookUpOnCitus", "registration.knownKeychain", "registration.checkOrder",
-                "guards.shareUsers", "guards.shareSessions", "guards.installationLogouts",
+                "registration.lookUpOnCitus", "registration.checkOrder", "guards.users", "guards.sessions",
+                "guards.installationLogouts",
             ])
         func statementOfOneTable_isPlannedOnceForASession(name: String) async throws {
             let list = try await RegistryCommand.run(["sql", name, "--json"])

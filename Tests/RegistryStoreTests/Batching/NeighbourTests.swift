@@ -34,9 +34,12 @@ struct NeighbourTests {
             let phones = (0..<20).map { "phone-\($0)" }
             _ = try await store.writeInOneBatch(phones.map { try .make($0) })
             try await store.database.withTransaction { holder in
-                _ = try await holder.execute("SELECT FROM installation FOR UPDATE")
-                let outcomes = try await store.writeInOneBatch([.make("new"), .make("phone-0", token: "next")])
-                #expect(outcomes[0].status == .created)
+                _ = try await holder.execute(
+                    "SELECT FROM installation WHERE install_id <> 'phone-19' FOR UPDATE")
+                let outcomes = try await store.writeInOneBatch([
+                    .make("phone-19", carrier: "new"), .make("phone-0", token: "next"),
+                ])
+                #expect(outcomes[0].status == .updated)
                 #expect(throws: PostgresError.self) { try outcomes[1].get() }
                 var blocked: [Task<RegistrationOutcome, any Error>] = []
                 for (round, phone) in phones.enumerated() {

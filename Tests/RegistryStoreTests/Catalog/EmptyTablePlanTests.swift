@@ -23,8 +23,8 @@ struct EmptyTablePlanTests {
         (InstallationStatements.lock, "1, '{7}'"),
         (UserStatements.lockOfSession, "1, '7', '', 10"),
         (UserStatements.lockOfUser, "1, '7', '', 10"),
-        (GuardStatements.shareUsers, "1, ARRAY[sha256('7')]"),
-        (GuardStatements.shareSessions, "1, '{7}'"),
+        (GuardStatements.users, "1, ARRAY[sha256('7')]"),
+        (GuardStatements.sessions, "1, '{7}'"),
         (UserStatements.seenWithUser, "1, '7', '', 10"),
         (UserStatements.leftByUser, "1, '7', 7, '{7}'"),
         (UserStatements.anonymizeEvents, "1, '7', '{7}'"),
@@ -36,35 +36,14 @@ struct EmptyTablePlanTests {
         (GuardStatements.endSessionsOfBindings, "1, '7', NULL"),
         (RegistryClockStatements.lastEvents, "1, '{7}'"),
         (GuardStatements.installationLogouts, "1, '{7}', ARRAY[sha256('7')], '{7}'"),
-        (CreationStatements.create, creation(installID: "7", session: nil)),
-        (CreationStatements.create, creation(installID: "8", session: "7")),
-        (CreationStatements.takeOver, creation(installID: "7", session: nil)),
-        (CreationStatements.takeOver, creation(installID: "8", session: "7")),
-        (OwnerChangeStatements.changeOwner, ownerChange),
     ])
     func row_isReadAlone_byAPlanOfEmptyTables(lookUp: PreparedSQL, values: String) async throws {
         let read = try await rowsRead(lookUp, values)
         #expect((1...6).contains(read), "\(read) rows")
     }
 
-    /// Until the tables are analyzed again.
-    @Test(arguments: [
-        (CreationStatements.create, creation(installID: "7", session: nil)),
-        (CreationStatements.create, creation(installID: "8", session: "7")),
-        (CreationStatements.takeOver, creation(installID: "7", session: nil)),
-        (CreationStatements.takeOver, creation(installID: "8", session: "7")),
-        (OwnerChangeStatements.changeOwner, ownerChange),
-    ])
-    func row_isReadAlone_byAPlanOfSmallTables(lookUp: PreparedSQL, values: String) async throws {
-        let read = try await rowsRead(lookUp, values, plannedFor: Self.fillWithFew)
-        #expect((1...6).contains(read), "\(read) rows")
-    }
-
     /// By a session of the service that has executed the statement before.
-    ///
-    /// - Parameter few: fills the tables for the plan; then they are not analyzed after they have grown. Empty: the
-    ///   plan is of empty tables.
-    private func rowsRead(_ lookUp: PreparedSQL, _ values: String, plannedFor few: String = "") async throws -> Int {
+    private func rowsRead(_ lookUp: PreparedSQL, _ values: String) async throws -> Int {
         try await TestStores.with { stores in
             // The session blocks its thread while another one analyzes.
             let analyzed: @Sendable () throws -> Void = {
@@ -77,7 +56,6 @@ struct EmptyTablePlanTests {
             }
             return try await PostgresSession.withSession(stores.configuration) { session in
                 try session.run(script: Self.rows)
-                if !few.isEmpty { try session.run(script: few) }
                 // As autovacuum does within a minute.
                 try session.run(script: "ANALYZE")
                 try session.run(
@@ -88,7 +66,7 @@ struct EmptyTablePlanTests {
                         EXECUTE look_up (\(values))
                         """)
                 try session.run(script: Self.fill)
-                if few.isEmpty { try analyzed() }
+                try analyzed()
                 try session.run(script: "BEGIN")
                 let before = try session.execute(Self.rowsOfSession)[0].decode(0, as: Int.self)
                 try session.run(script: "EXECUTE look_up (\(values))")
@@ -101,15 +79,6 @@ struct EmptyTablePlanTests {
         SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::bigint FROM pg_stat_xact_user_tables
         WHERE relname IN ('installation', 'token_holder', 'installation_owner', 'user_guard', 'session',
             'installation_logout') OR relname LIKE 'token_event_%'
-        """
-
-    private static let fillWithFew = """
-        INSERT INTO user_guard (app_id, user_sha256, added_at)
-        SELECT 1, sha256(('few' || number)::bytea), now() FROM generate_series(1, 3) AS number;
-        INSERT INTO session (app_id, session_id, seen_at)
-        SELECT 1, 'few' || number, now() FROM generate_series(1, 3) AS number;
-        INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-        SELECT 1, 'few' || number, '', '', now() FROM generate_series(1, 3) AS number
         """
 
     /// One app has 5,000 of everything, and 5,000 apps have one: to the planner, an app has two rows.
@@ -133,7 +102,7 @@ struct EmptyTablePlanTests {
         FROM row;
         INSERT INTO token_holder SELECT app, 'apns', sha256, n FROM row;
         INSERT INTO installation_owner SELECT app, n, n, n FROM row;
-        INSERT INTO user_guard (app_id, user_sha256, added_at) SELECT app, sha256, now() FROM row;
+        INSERT INTO user_guard (app_id, user_sha256, refused_before) SELECT app, sha256, now() FROM row;
         INSERT INTO session (app_id, session_id, user_sha256, seen_at, ended_at)
         SELECT app, n, sha256, now(), now() FROM row;
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
@@ -141,25 +110,4 @@ struct EmptyTablePlanTests {
         INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, generation_after)
         SELECT n::integer, now(), app, n, 'registered', 'firstRegistration', 'service', n::integer FROM row
         """
-
-    /// Of a registration that is not written, because its session has ended.
-    private static let ownerChange: String = {
-        let values = [
-            "install_id": "'{7}'", "old_revision": "'{1}'", "user_sha256": "ARRAY[sha256('7')]", "user_id": "'{7}'",
-            "session_id": "'{7}'",
-        ]
-        return (["1", "now()"] + OwnerChangeRow.columns.columns.map { values[$0.name] ?? "'{}'" })
-            .joined(separator: ", ")
-    }()
-
-    /// The values of a registration that is not written, because its session has ended or its installation was logged
-    /// out. Arrays that are too short are filled with NULL.
-    private static func creation(installID: String, session: String?) -> String {
-        let values = [
-            "user_sha256": "ARRAY[sha256('7')]", "install_id": "'{\(installID)}'", "provider": "'{apns}'",
-            "token_sha256": "ARRAY[sha256('7')]", "session_id": "'{\(session ?? "NULL")}'", "keychain_id": "'{7}'",
-        ]
-        return (["1", "now()", "7", "'service'"] + CreatedRow.columns.columns.map { values[$0.name] ?? "'{}'" })
-            .joined(separator: ", ")
-    }
 }

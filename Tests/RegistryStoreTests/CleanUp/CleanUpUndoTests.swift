@@ -37,13 +37,15 @@ struct CleanUpUndoTests {
         }
     }
 
-    /// The session was first seen longer ago than logouts are remembered.
     @Test func expiredSession_isRestored_whenTheSameRunForgotOldSessions() async throws {
         try await TestStores.with { stores in
             try await stores.register("phone", token: token, as: "alice", session: "s")
             try await stores.change("phone", "session_expires_at = now() - interval '1 second'")
-            _ = try await stores.sql("UPDATE session SET seen_at = seen_at - interval '401 days'")
-            _ = try await stores.sql("INSERT INTO session SELECT app_id, 'old', user_sha256, seen_at FROM session")
+            _ = try await stores.sql(
+                """
+                INSERT INTO session (app_id, session_id, seen_at)
+                SELECT app_id, 'old', now() - interval '401 days' FROM installation
+                """)
             let report = try await stores.cleanUp()
             #expect(report.counts[.sessionEnded] == 1 && report.tombstones == 1)
             let undoing = try await undo(report.runID, in: stores)

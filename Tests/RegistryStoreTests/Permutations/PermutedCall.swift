@@ -283,10 +283,6 @@ extension PermutedStores {
         let digest = UserDigest.sha256(try world.user(owner.user))
         _ = try await postgres.execute(
             """
-            INSERT INTO user_guard (app_id, user_sha256, added_at) VALUES (1, \(digest), now()) ON CONFLICT DO NOTHING
-            """)
-        _ = try await postgres.execute(
-            """
             INSERT INTO session (app_id, session_id, user_sha256, seen_at)
             VALUES (1, \(world.name(owner.session)), \(digest), clock_timestamp()) ON CONFLICT DO NOTHING
             """)

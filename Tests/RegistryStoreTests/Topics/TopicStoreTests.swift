@@ -137,7 +137,6 @@ struct TopicStoreTests {
         try await Topics.with { topics in
             let stores = topics.stores
             try await topics.choose("t1", true, user: "alice")
-            _ = try await stores.sql("UPDATE user_guard SET added_at = added_at - interval '401 days'")
             try await stores.cleanUp()
             var record = ImportRecord()
             (record[.installID], record[.token], record[.userID]) = ("phone", token, "alice")

@@ -163,19 +163,16 @@ private struct CleanUpUndo {
     }
 
     /// R7: a binding must not come back while its session is being ended. R1: no installation may claim a token
-    /// meanwhile. The night job may have forgotten the row of a user who was not logged out, or of a token without a
-    /// holder; it is added again.
+    /// meanwhile. The night job may have forgotten the row of a token without a holder; it is added again.
     private func locks(for changes: [Change], of app: Int32) throws -> [PostgresStatement] {
         let users = try Set(changes.compactMap(\.userID)).map { UserDigest.sha256(try UserID($0)) }
         let sessions = Array(Set(changes.filter { $0.userID != nil }.compactMap(\.sessionID)))
         let tokens = changes.filter { $0.tokenSHA256 != nil }
         let (providers, digests) = (tokens.map(\.provider), tokens.compactMap(\.tokenSHA256))
         var statements: [PostgresStatement] = []
-        if !users.isEmpty {
-            statements.append(GuardStatements.add(users, in: AppNumber(app)))
-            statements.append(PostgresStatement(GuardStatements.shareUsers, app, users))
+        if !users.isEmpty || !sessions.isEmpty {
+            statements.append(LockBuckets(users: users, sessions: sessions, in: AppNumber(app)).shared)
         }
-        if !sessions.isEmpty { statements.append(PostgresStatement(GuardStatements.shareSessions, app, sessions)) }
         if !tokens.isEmpty {
             statements.append(PostgresStatement(RegistrationStatements.addHolders, app, providers, digests))
             statements.append(

@@ -93,7 +93,7 @@ enum CleanUpUndoStatements {
         """)
 
     /// Restores the installations `$4` that have not changed since: `$5` are their generations after the run, `$6` the
-    /// users of the sessions. The transaction has locked users, sessions and tokens. `$1` is the app, `$2` the time,
+    /// users of the sessions. The transaction has locked the users' and sessions' buckets, and the tokens. `$1` is the app, `$2` the time,
     /// `$3` the undoing run. Returns the number of restored installations.
     static let restoreChanges = PreparedSQL(
         serving: "cleanup undo (R5, R7): restores tokens and bindings.",
@@ -148,13 +148,13 @@ enum CleanUpUndoStatements {
                 WHERE h.app_id = $1 AND h.provider = i.provider AND h.token_sha256 = c.token_sha256
                     AND h.install_id IS NULL))
             AND (c.step <> 'sessionEnded' OR k.user_id IS NOT NULL
-                AND EXISTS (
+                AND NOT EXISTS (
                     SELECT FROM session s
-                    WHERE s.app_id = $1 AND s.session_id = c.session_id AND s.ended_at IS NULL)
-                AND EXISTS (
+                    WHERE s.app_id = $1 AND s.session_id = c.session_id AND s.ended_at IS NOT NULL)
+                AND NOT EXISTS (
                     SELECT FROM user_guard g
                     WHERE g.app_id = $1 AND g.user_sha256 = \(sql: UserDigest.sha256(of: "k.user_id"))
-                        AND coalesce(g.refused_before < i.registered_at, true))
+                        AND g.refused_before >= i.registered_at)
                 AND NOT EXISTS (
                     SELECT FROM installation_logout o
                     WHERE o.app_id = $1 AND o.install_id = i.install_id

@@ -1,0 +1,14 @@
+import PostgresClient
+
+/// The SQL of `LockBuckets`. `$1` is the app, `$2` are the buckets in ascending order.
+enum LockBucketStatements {
+    static let named = [NamedStatement("share", share), NamedStatement("lock", lock)]
+
+    static let share = PreparedSQL(
+        serving: "PUT …/installations/{installId}, import, cleanup undo (R7): begins bindings.",
+        "SELECT pg_advisory_xact_lock_shared($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
+
+    static let lock = PreparedSQL(
+        serving: "Logouts of users, ends of sessions, PATCH …/users/{userId}/topics (R7): lets no binding begin.",
+        "SELECT pg_advisory_xact_lock($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
+}

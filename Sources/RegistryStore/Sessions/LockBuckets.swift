@@ -1,0 +1,34 @@
+import Crypto
+import PostgresClient
+import PushRegistry
+
+/// Where the beginning of a binding meets the end of its user or session (R7). A transaction that begins bindings locks
+/// the buckets of their users and sessions in share mode; one that logs out a user, ends a session or changes a user's
+/// choices locks one exclusively. So each sees what the other has written, though a user or a session that was merely
+/// seen has no row.
+///
+/// The locks are PostgreSQL's advisory locks of two numbers, the app's and the bucket's, and end with the transaction.
+/// On Citus they are the coordinator's. They come before those of rows; all transactions lock them in ascending order.
+///
+/// A bucket has about a thousandth of an app's users and sessions, which wait for each other's logouts.
+struct LockBuckets {
+    /// Few enough for the lock table of a PostgreSQL with its default settings: it has room for 6,400 locks.
+    private static let count = 1_024
+
+    private let app: AppNumber
+    private let buckets: [Int32]
+
+    /// - Parameter users: their digests.
+    init(users: some Sequence<[UInt8]> = [[UInt8]](), sessions: some Sequence<String> = [String](), in app: AppNumber) {
+        self.app = app
+        let digests = Array(users) + sessions.map { Array(SHA256.hash(data: Array($0.utf8))) }
+        buckets = Set(digests.map(Self.bucket)).sorted()
+    }
+
+    private static func bucket(_ digest: [UInt8]) -> Int32 {
+        (Int32(digest[0]) << 8 | Int32(digest[1])) % Int32(count)
+    }
+
+    var shared: PostgresStatement { PostgresStatement(LockBucketStatements.share, app.rawValue, buckets) }
+    var exclusive: PostgresStatement { PostgresStatement(LockBucketStatements.lock, app.rawValue, buckets) }
+}

@@ -1,0 +1,122 @@
+import PostgresClient
+import PushRegistry
+import Testing
+
+@testable import RegistryStore
+
+@Suite("A binding begins with what has happened between its look-up and its locks")
+struct BindingTests {
+    /// Fine print 65: what waits for the former owner is deleted.
+    @Test func notificationsOfTheFormerHolder_areDeleted() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.database.execute(
+                "INSERT INTO notification_counter SELECT app_id, install_id, epoch, 1, 0, 0 FROM installation")
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("other")])
+            #expect(outcomes.map(\.status) == [.created, .created])
+            #expect(try await store.count("SELECT count(*) FROM notification_counter") == 0)
+            #expect(try await store.holders() == ["new t", "other token-of-other"])
+        }
+    }
+
+    /// Choices of an installation without a user end with its token.
+    @Test func topicChoicesOfTheFormerHolder_areDeleted() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            _ = try await store.database.execute("UPDATE installation SET topics = '{1}', topic_choices = '{1}'")
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("other")])
+            #expect(outcomes.map(\.status) == [.created, .created])
+            #expect(try await store.count("SELECT count(*) FROM installation WHERE topic_choices IS NOT NULL") == 0)
+        }
+    }
+
+    /// R5: a third installation of the device is probably replaced.
+    @Test func takeover_marksTheDevicesOtherInstallation_asReplaced() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("third", token: "u", keychain: "k"))
+            _ = try await store.register(.make("old", token: "t", keychain: "k"))
+            _ = try await store.database.execute("UPDATE installation SET probably_replaced_by = NULL")
+            _ = try await store.writeInOneBatch([.make("new", token: "t", keychain: "k")])
+            let replaced = try await store.strings(
+                "SELECT install_id || ' ' || probably_replaced_by FROM installation WHERE probably_replaced_by <> ''")
+            #expect(replaced == ["third new"])
+        }
+    }
+
+    @Test func token_isTakenByOne_whenTwoOfABatchClaimIt() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("old", token: "t"))
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("newer", token: "t")])
+            #expect(outcomes.map(\.status) == [.created, .created])
+            #expect(try await store.holders() == ["newer t"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    /// The look-up has found neither the installations nor the token.
+    @Test func token_isTakenByOne_whenAnotherClaimsItAfterTheLookUp() async throws {
+        try await withStore { store in
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("other", token: "o")]) {
+                _ = try await store.register(.make("rival", token: "t"))
+                _ = try await store.register(.make("other", token: "mine"))
+            }
+            #expect(outcomes.map(\.status) == [.created, .updated])
+            #expect(try await store.holders() == ["new t", "other o"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    /// Two installations get other users, and something concerns the first one after the look-up.
+    private func rebind(
+        after change: PostgresStatement, _ body: @escaping @Sendable (StoreUnderTest, [Outcome]) async throws -> Void
+    ) async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("phone", user: "alice", session: "a"))
+            _ = try await store.register(.make("other", user: "carol"))
+            let outcomes = try await store.writeInOneBatch(
+                [.make("phone", user: "bob", session: "b"), .make("other", user: "dora")]
+            ) { _ = try await store.database.execute(change) }
+            #expect(outcomes[1].status == .updated)
+            #expect(try await store.strings("SELECT user_id FROM installation WHERE install_id = 'other'") == ["dora"])
+            try await body(store, outcomes)
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    @Test func binding_isRefused_whenItsSessionHasEnded() async throws {
+        let end: PostgresStatement = """
+            INSERT INTO session (app_id, session_id, seen_at, ended_at)
+            VALUES (1, 'b', clock_timestamp(), clock_timestamp())
+            """
+        try await rebind(after: end) { store, outcomes in
+            guard case .failure(RegistrationRefusal.sessionEnded) = outcomes[0] else {
+                return #expect(Bool(false), "\(outcomes[0])")
+            }
+            let users = try await store.strings("SELECT user_id FROM installation WHERE install_id = 'phone'")
+            #expect(users == ["alice"])
+        }
+    }
+
+    @Test func notificationsOfTheFormerOwner_areDeleted() async throws {
+        let post: PostgresStatement = """
+            INSERT INTO notification_counter SELECT app_id, install_id, epoch, 1, 0, 0 FROM installation
+            WHERE install_id = 'phone'
+            """
+        try await rebind(after: post) { store, outcomes in
+            #expect(outcomes[0].status == .updated)
+            let counters = try await store.count("SELECT count(*) FROM notification_counter")
+            #expect(counters == 0)
+        }
+    }
+
+    @Test func installation_inheritsTheChoicesOfItsNewUser() async throws {
+        let choose: PostgresStatement = """
+            INSERT INTO user_guard (app_id, user_sha256, topics) SELECT 1, sha256('bob'), '{1}'
+            """
+        try await rebind(after: choose) { store, outcomes in
+            #expect(outcomes[0].status == .updated)
+            let topics = try await store.strings("SELECT topics::text FROM installation WHERE install_id = 'phone'")
+            #expect(topics == ["{1}"])
+        }
+    }
+}
