@@ -155,7 +155,7 @@ CREATE TABLE session (
     -- The user with whom it was bound. NULL: it was ended first.
     user_sha256 bytea,
     -- When it first left an installation, was ended, or was kept.
-    seen_at timestamptz NOT NULL,
+    left_at timestamptz NOT NULL,
     ended_at timestamptz,
     -- When the user's other sessions were ended and this one was kept.
     kept_at timestamptz,

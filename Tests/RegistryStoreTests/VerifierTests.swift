@@ -58,7 +58,7 @@ struct VerifierTests {
 
     private static func end(_ session: String, daysAgo days: Int32) -> PostgresStatement {
         """
-        INSERT INTO session (app_id, session_id, seen_at, ended_at)
+        INSERT INTO session (app_id, session_id, left_at, ended_at)
         SELECT app_id, session_id, registered_at, now() - interval '1 day' * \(days)
         FROM installation WHERE session_id = \(session)
         """
@@ -312,7 +312,7 @@ struct VerifierTests {
         Damage(
             ["logout-time"],
             """
-            INSERT INTO session (app_id, session_id, seen_at, kept_at)
+            INSERT INTO session (app_id, session_id, left_at, kept_at)
             SELECT app_id, session_id, registered_at, now() + interval '1 hour'
             FROM installation WHERE session_id = 's1'
             """,

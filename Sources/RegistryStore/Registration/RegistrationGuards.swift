@@ -75,7 +75,7 @@ struct RegistrationGuards {
             tombstones.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
             tombstones.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
             guard let userID = try row.decode(3, as: [UInt8]?.self).flatMap({ userIDs[$0] }) else { continue }
-            tombstones.seenSessions[.init(app: app, sessionID: id, userID: userID)] = Timestamp(
+            tombstones.leftSessions[.init(app: app, sessionID: id, userID: userID)] = Timestamp(
                 try row.decode(4, as: PostgresTimestamp.self))
         }
     }

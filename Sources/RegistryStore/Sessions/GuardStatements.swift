@@ -36,14 +36,14 @@ enum GuardStatements {
     static let sessions = PreparedSQL(
         serving: "PUT …/installations/{installId}, import (R7): reads sessions.",
         """
-        SELECT k.position, s.ended_at, s.kept_at, s.user_sha256, s.seen_at
+        SELECT k.position, s.ended_at, s.kept_at, s.user_sha256, s.left_at
         FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
         CROSS JOIN LATERAL (
-            SELECT ended_at, kept_at, user_sha256, seen_at FROM session
+            SELECT ended_at, kept_at, user_sha256, left_at FROM session
             WHERE app_id = $1 AND session_id = k.session_id OFFSET 0) AS s
         """,
         distributed: """
-            SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_at, user_sha256, seen_at FROM session
+            SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_at, user_sha256, left_at FROM session
             WHERE app_id = $1 AND session_id = ANY ($2)
             """)
 
@@ -76,7 +76,7 @@ enum GuardStatements {
     static let endSession = PreparedSQL(
         serving: "DELETE …/sessions/{sessionId} (R7): ends a session.",
         """
-        INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
+        INSERT INTO session AS s (app_id, session_id, left_at, ended_at)
         SELECT $1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
@@ -105,7 +105,7 @@ enum GuardStatements {
         UPDATE session s SET ended_at = u.refused_before
         FROM user_guard u
         WHERE u.app_id = $1 AND u.user_sha256 = $2 AND s.app_id = $1 AND s.session_id = $3 AND s.user_sha256 = $2
-            AND (s.ended_at IS NULL OR s.ended_at < u.refused_before) AND s.seen_at < u.refused_before
+            AND (s.ended_at IS NULL OR s.ended_at < u.refused_before) AND s.left_at < u.refused_before
             AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
         """)
 
@@ -113,7 +113,7 @@ enum GuardStatements {
     static let keepSession = PreparedSQL(
         serving: "POST …/users/{userId}/logout with `except` (R7): excepts a session.",
         """
-        INSERT INTO session (app_id, session_id, user_sha256, seen_at, kept_at)
+        INSERT INTO session (app_id, session_id, user_sha256, left_at, kept_at)
         SELECT u.app_id, $3, $2, u.refused_before, u.refused_before
         FROM user_guard u WHERE u.app_id = $1 AND u.user_sha256 = $2
         ON CONFLICT (app_id, session_id) DO UPDATE SET kept_at = excluded.kept_at
@@ -126,7 +126,7 @@ enum GuardStatements {
     static let endSessionsOfBindings = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): ends the user's sessions.",
         """
-        INSERT INTO session AS s (app_id, session_id, seen_at, ended_at)
+        INSERT INTO session AS s (app_id, session_id, left_at, ended_at)
         SELECT $1::integer, o.session_id, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
         FROM (
             SELECT DISTINCT session_id FROM installation_owner
@@ -156,7 +156,7 @@ enum GuardStatements {
     ) { source in
         let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
         return """
-            INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+            INSERT INTO session (app_id, session_id, user_sha256, left_at)
             SELECT \(sql: source.app), k.session_id, k.user_sha256, greatest(
                     $2::timestamptz - interval '1 microsecond',
                     (SELECT refused_before FROM user_guard

@@ -30,6 +30,6 @@ enum CredentialStatements {
             (SELECT logged_out_at FROM installation_logout
                 WHERE app_id = $1 AND install_id = $2 AND user_sha256 = $3 AND session_id = ''),
             statement_timestamp(),
-            (SELECT seen_at FROM session WHERE app_id = $1 AND session_id = $4 AND user_sha256 = $3)
+            (SELECT left_at FROM session WHERE app_id = $1 AND session_id = $4 AND user_sha256 = $3)
         """)
 }

@@ -31,7 +31,7 @@ extension Tombstones {
         if let session {
             endedSessions[.init(app: app, sessionID: session.id)] = try row.time(1)
             keptSessions[.init(app: app, sessionID: session.id)] = try row.time(2)
-            seenSessions[.init(app: app, sessionID: session.id, userID: userID)] = try row.time(6)
+            leftSessions[.init(app: app, sessionID: session.id, userID: userID)] = try row.time(6)
         }
         guard let key else { return }
         if let session { installations[.init(key: key, userID: userID, sessionID: session.id)] = try row.time(3) }

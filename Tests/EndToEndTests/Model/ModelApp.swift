@@ -97,7 +97,7 @@ struct ModelApp: Sendable {
                 credential_issued_at = \(sql: .earlier("credential_issued_at", by: time))
             """,
             """
-            UPDATE session SET seen_at = \(sql: .earlier("seen_at", by: time)),
+            UPDATE session SET left_at = \(sql: .earlier("left_at", by: time)),
                 kept_at = \(sql: .earlier("kept_at", by: time)),
                 ended_at = \(sql: .earlier("ended_at", by: time))
             """,

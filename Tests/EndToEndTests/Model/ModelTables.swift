@@ -157,7 +157,7 @@ extension ModelTables {
         let rows = try await database.rows(
             """
             SELECT s.session_id, s.ended_at IS NOT NULL OR coalesce(
-                    s.seen_at < u.refused_before AND coalesce(s.kept_at < u.refused_before, true), false),
+                    s.left_at < u.refused_before AND coalesce(s.kept_at < u.refused_before, true), false),
                 s.kept_at IS NOT NULL
             FROM session s LEFT JOIN user_guard u USING (app_id, user_sha256) WHERE s.app_id = \(app)
             """)

@@ -103,7 +103,7 @@ struct EmptyTablePlanTests {
         INSERT INTO token_holder SELECT app, 'apns', sha256, n FROM row;
         INSERT INTO installation_owner SELECT app, n, n, n FROM row;
         INSERT INTO user_guard (app_id, user_sha256, refused_before) SELECT app, sha256, now() FROM row;
-        INSERT INTO session (app_id, session_id, user_sha256, seen_at, ended_at)
+        INSERT INTO session (app_id, session_id, user_sha256, left_at, ended_at)
         SELECT app, n, sha256, now(), now() FROM row;
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
         SELECT app, n, sha256, n, now() FROM row;

@@ -283,7 +283,7 @@ extension PermutedStores {
         let digest = UserDigest.sha256(try world.user(owner.user))
         _ = try await postgres.execute(
             """
-            INSERT INTO session (app_id, session_id, user_sha256, seen_at)
+            INSERT INTO session (app_id, session_id, user_sha256, left_at)
             VALUES (1, \(world.name(owner.session)), \(digest), clock_timestamp()) ON CONFLICT DO NOTHING
             """)
     }

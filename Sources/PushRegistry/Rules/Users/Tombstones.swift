@@ -25,8 +25,8 @@ public struct Tombstones: Sendable {
         }
     }
 
-    /// A session with the user with whom it was first seen.
-    public struct SeenSession: Hashable, Sendable {
+    /// A session with the user with whom it was bound.
+    public struct LeftSession: Hashable, Sendable {
         public let session: Session
         public let userID: UserID
 
@@ -55,8 +55,9 @@ public struct Tombstones: Sendable {
     public var endedSessions: [Session: Timestamp] = [:]
     /// When a session was excepted from the end of its user's sessions.
     public var keptSessions: [Session: Timestamp] = [:]
-    /// When a session was first seen. A session that was first seen with a user whom the batch does not name is absent.
-    public var seenSessions: [SeenSession: Timestamp] = [:]
+    /// When a session first left an installation, of a user whom the batch names. One that is merely bound is absent:
+    /// the logout of its user ends it.
+    public var leftSessions: [LeftSession: Timestamp] = [:]
     /// When users were logged out of installations.
     public var installations: [OnInstallation: Timestamp] = [:]
 
@@ -91,7 +92,7 @@ public struct Tombstones: Sendable {
         let here = key.flatMap { installations[.init(key: $0, userID: owner.userID, sessionID: session.id)] }
         let everywhere = Session(app: app, sessionID: session.id)
         let withUser = logout(of: owner, in: app).flatMap { logout in
-            seenSessions[.init(app: app, sessionID: session.id, userID: owner.userID)]
+            leftSessions[.init(app: app, sessionID: session.id, userID: owner.userID)]
                 .flatMap { $0 < logout ? logout : nil }
         }
         return [here, endedSessions[everywhere], withUser].compactMap(\.self)
