@@ -42,8 +42,8 @@ CREATE INDEX segment_topic_number ON segment_topic (app_id, topic_number);
 -- Choices are arrays of topic numbers in ascending order: a positive number for a topic that was chosen, a negative one
 -- for a topic that was left. NULL: no choice.
 
--- The choices of a user, for all of the user's installations. The lock of the user's bucket protects them: registrations
--- take it in share mode, a change of the choices exclusively.
+-- The choices of a user, for all of the user's installations. The advisory lock of the user's bucket protects them:
+-- registrations take it in share mode, a change of the choices exclusively.
 ALTER TABLE user_guard ADD COLUMN topics integer[];
 
 ALTER TABLE installation

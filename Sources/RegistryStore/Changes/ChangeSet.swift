@@ -185,7 +185,7 @@ extension ChangeSet {
                 ids.isEmpty ? nil : ChangeStatements.deleteUndo(of: ids, in: app),
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app), delta.statement(in: app),
-                left.isEmpty ? nil : GuardStatements.leave(left, in: app, at: time),
+                left.isEmpty ? nil : GuardStatements.leave(left, in: app),
                 tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
             ].compactMap(\.self)
     }

@@ -1,9 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of R7: what is remembered of users and sessions that were logged out. A session has a row when it has left an
-/// installation, was ended, or was kept by its user's logout; one that is merely bound has none. `LockBuckets` orders
-/// these statements. `$1` is the app.
+/// The SQL of R7: what is remembered of users and sessions that were logged out. A session has a row when it has left
+/// an installation, was ended, or was kept by its user's logout; one that is merely bound has none. The locks of
+/// `LockBuckets` come first. `$1` is the app.
 enum GuardStatements {
     static let named = [
         NamedStatement("users", users), NamedStatement("sessions", sessions),
@@ -120,9 +120,9 @@ enum GuardStatements {
         """)
 
     /// The sessions in which the user `$2` is bound now, except the session `$3`. A device may use one session id for
-    /// several users, so such a session may have been first seen with another user. Under the lock of the user's bucket,
-    /// no other binding of the user can begin. It runs after the installations are locked, because a transaction that
-    /// has locked one of them may write the rows of its sessions.
+    /// several users, so a row of such a session may name another one. Under the lock of the user's bucket, no other
+    /// binding of the user can begin. It runs after the installations are locked, because a transaction that has locked
+    /// one of them may write the row of its session.
     static let endSessionsOfBindings = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): ends the user's sessions.",
         """
@@ -138,27 +138,26 @@ enum GuardStatements {
 
     // MARK: Leaving an installation
 
-    /// Sessions that left installations, with their users. `now` is the time of the transaction.
-    static func leave(_ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber, at now: Timestamp)
-        -> PostgresStatement
-    {
+    /// Sessions that left installations, with their users.
+    static func leave(_ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber) -> PostgresStatement {
         let sorted = Dictionary(sessions.map { ($0.id.rawValue, $0.userID) }, uniquingKeysWith: { first, _ in first })
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         return PostgresStatement(
-            leaveSessions, app.rawValue, now.postgres, sorted.map(\.key), sorted.map { UserDigest.sha256($0.value) })
+            leaveSessions, app.rawValue, sorted.map(\.key), sorted.map { UserDigest.sha256($0.value) })
     }
 
     /// A logout of the user ends a session that left before it, and no other, even if the clock stands still: so a
-    /// session left a microsecond ago, but not before the last logout, which has not ended it. A session that has a row
-    /// keeps it.
+    /// session left a microsecond ago, but not before the last logout, which has not ended it. The time is that of the
+    /// same clock as the logout's: a service may have seen a later one. A session that has a row keeps it.
     private static let leaveSessions = PreparedSQL(
         serving: "Every call and job that ends or replaces a binding (R7): remembers its session."
     ) { source in
-        let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
+        let rows: PostgresSQL = "unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)"
+        let now = source.isDistributed ? source.time : RegistryClockStatements.now
         return """
             INSERT INTO session (app_id, session_id, user_sha256, left_at)
             SELECT \(sql: source.app), k.session_id, k.user_sha256, greatest(
-                    $2::timestamptz - interval '1 microsecond',
+                    \(sql: now) - interval '1 microsecond',
                     (SELECT refused_before FROM user_guard
                         WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0))
             FROM \(sql: source.beside(rows))

@@ -12,8 +12,8 @@ struct PendingUserTopics: BatchedWrite {
     var key: UserID { userID }
 }
 
-/// Writes a batch of changes of users' choices, all of one app, as one transaction (R15). It locks the users' buckets, then
-/// their installations, whose merged choices it writes page by page.
+/// Writes a batch of changes of users' choices, all of one app, as one transaction (R15). It locks the users' buckets,
+/// then their installations, whose merged choices it writes page by page.
 struct UserTopicsWriter: Sendable {
     private static let attemptsMax = 20
     /// The most installations of one read and one write.

@@ -76,13 +76,14 @@ struct ClockSetBackTests {
         }
     }
 
-    /// The times of the sign-ins and of the logout are equal then.
-    @Test func logoutOfAUser_endsTheSessionsOfBefore_whileTheClockStandsStill() async throws {
+    /// The times of the sign-ins and of the logout are equal then, or the service alone has seen later ones.
+    @Test(arguments: [true, false])
+    func logoutOfAUser_endsTheSessionsOfBefore_whileTheClockStandsStill(isStored: Bool) async throws {
         try await SimulatedRegistry.with(from: Self.start) { registry in
             try await registry.withService { service in
                 let stores = service.stores
                 try await stores.register("tablet", token: "bbbbbbbbbbbbbbbb", as: "bob")
-                try await service.storeTime()
+                if isStored { try await service.storeTime() }
                 try registry.clock.move(by: .seconds(-3_600))
                 for (first, second) in [("a", "b"), ("c", "d")] {
                     // Only the second one is bound when the user is logged out.

@@ -93,8 +93,8 @@ enum CleanUpUndoStatements {
         """)
 
     /// Restores the installations `$4` that have not changed since: `$5` are their generations after the run, `$6` the
-    /// users of the sessions. The transaction has locked the users' and sessions' buckets, and the tokens. `$1` is the app, `$2` the time,
-    /// `$3` the undoing run. Returns the number of restored installations.
+    /// users of the sessions. The transaction has locked the buckets of users and sessions, and the tokens. `$1` is the
+    /// app, `$2` the time, `$3` the undoing run. Returns the number of restored installations.
     static let restoreChanges = PreparedSQL(
         serving: "cleanup undo (R5, R7): restores tokens and bindings.",
         """
