@@ -41,8 +41,8 @@ struct ChangeSet: Sendable {
         follow(from: before.installation, in: before.cell, to: after, in: before.cell)
     }
 
-    /// Writes nothing but the revision. It is for an installation that gets an event or a tombstone: another writer
-    /// that has read it without a lock, and the events and tombstones too, notices that they are old.
+    /// Writes nothing but the revision. It is for an installation that gets an event: another writer that has read it
+    /// without a lock notices, and its own event comes later.
     mutating func keep(_ installation: StoredInstallation) {
         steps.append(InstallationStep(before: installation, after: installation.installation))
     }

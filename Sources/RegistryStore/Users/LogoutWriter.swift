@@ -70,9 +70,9 @@ struct LogoutWriter: Sendable {
                 if let event = decision.event {
                     changes.record(event, ending: before.installation, after, in: logout.catalogue)
                 }
-            } else if decision.event != nil || !decision.tombstones.isEmpty {
+            } else if let event = decision.event {
                 changes.keep(before)
-                changes.record([decision.event].compactMap(\.self))
+                changes.record([event])
             }
         }
         return changes
