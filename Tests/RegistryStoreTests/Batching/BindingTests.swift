@@ -53,15 +53,25 @@ struct BindingTests {
         }
     }
 
-    /// The look-up has found neither the installations nor the token.
+    /// The look-up has found neither the installation nor the token.
     @Test func token_isTakenByOne_whenAnotherClaimsItAfterTheLookUp() async throws {
         try await withStore { store in
-            let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("other", token: "o")]) {
+            let outcomes = try await store.writeInOneBatch([.make("new", token: "t")]) {
                 _ = try await store.register(.make("rival", token: "t"))
-                _ = try await store.register(.make("other", token: "mine"))
             }
-            #expect(outcomes.map(\.status) == [.created, .updated])
-            #expect(try await store.holders() == ["new t", "other o"])
+            #expect(outcomes.map(\.status) == [.created])
+            #expect(try await store.holders() == ["new t"])
+            try await store.expectCompleteHistory()
+        }
+    }
+
+    @Test func installation_isUpdated_whenItIsCreatedAfterTheLookUp() async throws {
+        try await withStore { store in
+            let outcomes = try await store.writeInOneBatch([.make("phone", token: "o"), .make("other")]) {
+                _ = try await store.register(.make("phone", token: "mine"))
+            }
+            #expect(outcomes.map(\.status) == [.updated, .created])
+            #expect(try await store.holders() == ["other token-of-other", "phone o"])
             try await store.expectCompleteHistory()
         }
     }
