@@ -8,16 +8,20 @@ enum HolderStatements {
         NamedStatement("add", addSQL), NamedStatement("move", moveSQL), NamedStatement("lock", lockSQL),
     ]
 
-    /// Adds tokens that have no row, with their holders. Waits for a transaction that adds the same row.
-    static func add(_ holders: [TokenAddress: InstallID], in app: AppNumber) -> PostgresStatement {
-        let tokens = TokenAddress.inLockOrder(holders.keys)
+    /// Adds tokens that have no row. Waits for a transaction that adds the same row.
+    ///
+    /// - Parameter holders: of some of the tokens.
+    static func add(
+        _ tokens: some Sequence<TokenAddress>, heldBy holders: [TokenAddress: InstallID] = [:], in app: AppNumber
+    ) -> PostgresStatement {
+        let tokens = TokenAddress.inLockOrder(tokens)
         return PostgresStatement(
             addSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256),
             tokens.map { holders[$0]?.rawValue })
     }
 
     private static let addSQL = PreparedSQL(
-        serving: "PUT …/installations/{installId} on Citus (R1): adds the tokens of new installations.",
+        serving: "PUT …/installations/{installId}, cleanup undo (R1, R4): adds a row for each token that has none.",
         values: InsertedValues(
             "INSERT INTO token_holder (app_id, provider, token_sha256, install_id)", row: "$1, $2::provider, $3, $4",
             then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
@@ -49,26 +53,45 @@ enum HolderStatements {
         WHERE h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
         """)
 
-    static func lock(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(lockSQL, app.rawValue, installIDs.map(\.rawValue))
+    /// Locks tokens, and those that installations hold now.
+    static func lock(
+        _ tokens: some Sequence<TokenAddress> = [TokenAddress](), of installIDs: [InstallID] = [], in app: AppNumber
+    ) -> PostgresStatement {
+        let tokens = Array(tokens)
+        return PostgresStatement(
+            lockSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256), installIDs.map(\.rawValue))
     }
 
-    private static let lockSQL = PreparedSQL(
-        serving: "Every call or job that ends installations (R1): locks their tokens.",
+    /// Returns the rows, each with its holder. A statement that had to wait returns the newest version of a row.
+    static let lockSQL = PreparedSQL(
+        serving: "Every call or job that moves a token or ends installations, import (R1, R4): locks tokens.",
         """
         WITH wanted AS MATERIALIZED (
+            SELECT k.provider, k.token_sha256
+            FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
+            UNION
             SELECT i.provider, i.token_sha256
-            FROM unnest($2::text[]) AS k (install_id)
+            FROM unnest($4::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
                 SELECT provider, token_sha256 FROM installation
                 WHERE app_id = $1 AND install_id = k.install_id AND token_sha256 IS NOT NULL OFFSET 0) AS i
-            ORDER BY i.provider, i.token_sha256)
-        SELECT h.provider::text, h.token_sha256
-        FROM wanted AS k
+        ), sorted AS MATERIALIZED (SELECT * FROM wanted ORDER BY provider, token_sha256)
+        SELECT h.provider::text, h.token_sha256, h.install_id
+        FROM sorted AS k
         CROSS JOIN LATERAL (
-            SELECT provider, token_sha256 FROM token_holder
+            SELECT provider, token_sha256, install_id FROM token_holder
             WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 FOR UPDATE) AS h
         """)
+
+    /// - Parameter rows: of `lock`.
+    /// - Returns: the holder of each token; nil for none.
+    static func holders(_ rows: some Sequence<PostgresRow>, in app: AppNumber) throws -> [TokenAddress: InstallID?] {
+        try rows.reduce(into: [:]) { holders, row in
+            var reader = ColumnReader(row)
+            let token = TokenAddress(app: app, provider: try reader.nextLabel(), sha256: try reader.next())
+            holders[token] = .some(try reader.next(String?.self).map { try InstallID($0) })
+        }
+    }
 }
 
 extension TokenAddress {

@@ -39,7 +39,7 @@ enum FeedbackStatements {
         FROM (\(sql: wanted) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
         """)
 
-    /// In the order of ids. The transaction has locked their tokens (`RegistrationStatements.lockHolders`), so no token
+    /// In the order of ids. The transaction has locked their tokens (`HolderStatements.lock`), so no token
     /// moves meanwhile.
     private static let lock = PreparedSQL(
         serving: "POST …/feedback (R9), after a lost race: locks the same installations.",
@@ -67,27 +67,26 @@ enum FeedbackStatements {
 
     /// Items that can change nothing cost no look-up. A token that occurs twice costs one.
     static func read(_ feedback: Feedback) -> PostgresStatement {
-        let (app, providers, digests, ids) = subjects(of: feedback)
+        let (addresses, ids) = subjects(of: feedback)
+        let (providers, digests) = (addresses.map(\.provider.rawValue), addresses.map(\.sha256))
         return feedback.namesInstallations
-            ? PostgresStatement(read, app, providers, digests, ids)
-            : PostgresStatement(readHolders, app, providers, digests)
+            ? PostgresStatement(read, feedback.app.rawValue, providers, digests, ids.map(\.rawValue))
+            : PostgresStatement(readHolders, feedback.app.rawValue, providers, digests)
     }
 
     /// Locks tokens, then installations.
     static func lock(_ feedback: Feedback) -> [PostgresStatement] {
-        let (app, providers, digests, ids) = subjects(of: feedback)
+        let (addresses, ids) = subjects(of: feedback)
         return [
-            PostgresStatement(RegistrationStatements.lockHolders, app, providers, digests, ids),
-            PostgresStatement(lock, app, providers, digests, ids),
+            HolderStatements.lock(addresses, of: ids, in: feedback.app),
+            PostgresStatement(
+                lock, feedback.app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256),
+                ids.map(\.rawValue)),
         ]
     }
 
-    private static func subjects(of feedback: Feedback) -> (Int32, [String], [[UInt8]], [String]) {
+    private static func subjects(of feedback: Feedback) -> ([TokenAddress], [InstallID]) {
         let items = feedback.items.filter(\.canMatter)
-        let addresses = Array(Set(items.flatMap(\.addresses)))
-        return (
-            feedback.app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256),
-            Array(Set(items.compactMap { $0.installID?.rawValue }))
-        )
+        return (Array(Set(items.flatMap(\.addresses))), Array(Set(items.compactMap(\.installID))))
     }
 }

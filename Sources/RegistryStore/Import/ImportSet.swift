@@ -104,14 +104,8 @@ extension ImportSet {
     private func lockHolders(
         of rows: [ImportedRow], _ session: PostgresSession
     ) throws -> [TokenAddress: InstallID?] {
-        let tokens = TokenAddress.inLockOrder(rows.map { $0.address(in: app) })
-        var holders: [TokenAddress: InstallID?] = [:]
-        for row in try session.execute(ImportStatements.lockHolders(of: tokens, in: app)) {
-            var reader = ColumnReader(row)
-            let token = TokenAddress(app: app, provider: try reader.nextLabel(), sha256: try reader.next())
-            holders[token] = .some(try reader.next(String?.self).map { try InstallID($0) })
-        }
-        return holders
+        let lock = HolderStatements.lock(rows.map { $0.address(in: app) }, in: app)
+        return try HolderStatements.holders(session.execute(lock), in: app)
     }
 
     /// What is remembered of the lines' users and sessions (R7). Until the transaction ends, none of them ends.
@@ -126,9 +120,9 @@ extension ImportSet {
             guard !users.isEmpty else { return }
             _ = try session.execute(LockBuckets(users: users, sessions: sessions, in: app).shared)
             for row in try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, users)) {
-                let user = users[try row.decode(0, as: Int.self) - 1]
-                refusedBefore[user] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-                choices[user] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+                let user = try RememberedUser(row)
+                refusedBefore[users[user.index]] = user.refusedBefore
+                choices[users[user.index]] = user.choices
             }
             guard !sessions.isEmpty else { return }
             for row in try session.execute(PostgresStatement(GuardStatements.sessions, app.rawValue, sessions))

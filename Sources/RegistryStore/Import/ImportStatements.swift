@@ -5,7 +5,7 @@ import PushRegistry
 enum ImportStatements {
     static let named = [
         NamedStatement("now", serving: "import: reads the time of the transaction.", now),
-        NamedStatement("present", present), NamedStatement("lockHolders", lockHoldersSQL),
+        NamedStatement("present", present),
         NamedStatement("holders", serving: "import (R1): adds tokens.", holders),
         NamedStatement("installations", serving: "import: adds installations.", installations),
         NamedStatement("owners", serving: "import (R4): adds owners.", owners),
@@ -20,23 +20,6 @@ enum ImportStatements {
     static let present = PreparedSQL(
         serving: "import: finds installations that the registry has.",
         "SELECT install_id FROM installation WHERE app_id = $1 AND install_id = ANY ($2)")
-
-    /// - Parameter tokens: in lock order.
-    static func lockHolders(of tokens: [TokenAddress], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            lockHoldersSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256))
-    }
-
-    /// Returns the provider and the digest of each token that has a row, and its holder.
-    private static let lockHoldersSQL = PreparedSQL(
-        serving: "import (R1): locks tokens that the registry has seen.",
-        """
-        SELECT h.provider::text, h.token_sha256, h.install_id
-        FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
-        CROSS JOIN LATERAL (
-            SELECT provider, token_sha256, install_id FROM token_holder
-            WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 FOR UPDATE) AS h
-        """)
 
     // MARK: Copying
 

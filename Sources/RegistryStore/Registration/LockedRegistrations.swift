@@ -74,32 +74,20 @@ struct LockedRegistrations {
             present.lazy.map(\.installation).filter { !$0.topicChoices.isEmpty }.compactMap(\.owner?.userID)
         ).filter { known[$0] == nil }
         guard !owners.isEmpty else { return known }
-        let found = try await TopicChoiceStatements.choices(of: Array(owners), in: app, transaction)
-        return known.merging(found) { $1 }
+        let users = Array(owners)
+        let rows = try await transaction.execute([
+            PostgresStatement(GuardStatements.users, app.rawValue, users.map(UserDigest.sha256))
+        ])[0]
+        return try rows.map(RememberedUser.init).reduce(into: known) { $0[users[$1.index]] = $1.choices }
     }
 
     /// - Parameter added: the holders of new tokens.
     private func tokenLocks(adding added: [TokenAddress: InstallID]) -> [PostgresStatement] {
-        var statements: [PostgresStatement] = []
-        if !added.isEmpty { statements.append(HolderStatements.add(added, in: app)) }
-        guard !movers.isEmpty else { return statements }
-        let all = columns(of: movers)
-        if !adders.isEmpty {
-            let new = adders.count == movers.count ? all : columns(of: adders)
-            statements.append(
-                PostgresStatement(RegistrationStatements.addHolders, app.rawValue, new.providers, new.digests))
-        }
-        statements.append(
-            PostgresStatement(
-                RegistrationStatements.lockHolders, app.rawValue, all.providers, all.digests,
-                movers.map(\.key.rawValue)))
-        return statements
-    }
-
-    /// The registrations' tokens. Rows are locked in the order of their keys.
-    private func columns(of registrations: [PendingRegistration]) -> (providers: [String], digests: [[UInt8]]) {
-        let tokens = TokenAddress.inLockOrder(registrations.map(\.registration.address))
-        return (tokens.map(\.provider.rawValue), tokens.map(\.sha256))
+        let added = added.isEmpty ? [] : [HolderStatements.add(added.keys, heldBy: added, in: app)]
+        guard !movers.isEmpty else { return added }
+        let new = adders.isEmpty ? [] : [HolderStatements.add(adders.map(\.registration.address), in: app)]
+        return added + new
+            + [HolderStatements.lock(movers.map(\.registration.address), of: movers.map(\.key), in: app)]
     }
 
     /// None if the batch only creates installations of devices without a keychain id: nobody else sees their rows.
@@ -126,12 +114,7 @@ struct LockedRegistrations {
         var locked = Set(added.keys)
         if !added.isEmpty, results.first?.affectedRows != added.count { throw LostRace() }
         guard !movers.isEmpty, let rows = results.reversed().first else { return locked }
-        for row in rows {
-            guard let provider = Provider(rawValue: try row.decode(0)) else {
-                throw StoreError.failed("unknown provider")
-            }
-            locked.insert(TokenAddress(app: app, provider: provider, sha256: try row.decode(1)))
-        }
+        locked.formUnion(try HolderStatements.holders(rows, in: app).keys)
         return locked
     }
 

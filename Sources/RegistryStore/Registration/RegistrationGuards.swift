@@ -57,11 +57,10 @@ struct RegistrationGuards {
             tombstones.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
         }
         var choices = Dictionary(uniqueKeysWithValues: users.map { ($0.id, TopicChoices()) })
-        for row in results[1] {
-            let id = users[try row.position].id
-            tombstones.users[.init(app: app, userID: id)] = try row.decode(1, as: PostgresTimestamp?.self)
-                .map(Timestamp.init)
-            choices[id] = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+        for user in try results[1].map(RememberedUser.init) {
+            let id = users[user.index].id
+            tombstones.users[.init(app: app, userID: id)] = user.refusedBefore
+            choices[id] = user.choices
         }
         if !sessions.isEmpty { try decodeSessions(results[2], into: &tombstones) }
         return (tombstones, choices)

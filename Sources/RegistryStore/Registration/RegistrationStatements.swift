@@ -5,9 +5,9 @@ import PushRegistry
 /// the rest are arrays unless a comment says otherwise.
 enum RegistrationStatements {
     static let named = [
-        NamedStatement("lookUp", lookUp), NamedStatement("now", now), NamedStatement("addHolders", addHolders),
+        NamedStatement("lookUp", lookUp), NamedStatement("now", now),
         NamedStatement("lookUpOnCitus", lookUpOnCitus),
-        NamedStatement("lockHolders", lockHolders), NamedStatement("lock", lock), NamedStatement("change", change),
+        NamedStatement("lock", lock), NamedStatement("change", change),
         NamedStatement("touch", touch), NamedStatement("checkOrder", checkOrder),
         NamedStatement("changeAlone", changeAlone), NamedStatement("keepRevisions", keepRevisions),
     ]
@@ -50,44 +50,6 @@ enum RegistrationStatements {
         "SELECT clock_timestamp(), \(sql: EventStatements.position)")
 
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
-
-    /// `$2` and `$3` are the providers and digests.
-    static let addHolders = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1, R4): adds a row for each token, which every claimant locks.",
-        values: InsertedValues(
-            "INSERT INTO token_holder (app_id, provider, token_sha256)", row: "$1, $2::provider, $3",
-            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 2)
-    ) { source in
-        """
-        INSERT INTO token_holder (app_id, provider, token_sha256)
-        SELECT \(sql: source.app), k.provider, k.token_sha256
-        FROM \(sql: source.beside("unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)"))
-        ORDER BY k.provider, k.token_sha256
-        ON CONFLICT DO NOTHING
-        """
-    }
-
-    /// Locks the rows of the tokens `$2`, `$3` and of the tokens that the installations `$4` hold now, and returns
-    /// them. A statement that had to wait returns the newest version of a row.
-    static let lockHolders = PreparedSQL(
-        serving: "PUT …/installations/{installId}, POST …/feedback (R1, R4): locks tokens.",
-        """
-        WITH wanted AS MATERIALIZED (
-            SELECT k.provider, k.token_sha256
-            FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
-            UNION
-            SELECT i.provider, i.token_sha256
-            FROM unnest($4::text[]) AS k (install_id)
-            CROSS JOIN LATERAL (
-                SELECT provider, token_sha256 FROM installation
-                WHERE app_id = $1 AND install_id = k.install_id AND token_sha256 IS NOT NULL OFFSET 0) AS i
-        ), sorted AS MATERIALIZED (SELECT * FROM wanted ORDER BY provider, token_sha256)
-        SELECT h.provider::text, h.token_sha256
-        FROM sorted AS k
-        CROSS JOIN LATERAL (
-            SELECT provider, token_sha256 FROM token_holder
-            WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 FOR UPDATE) AS h
-        """)
 
     /// In the order of ids: the installations `$2`, the holders of the tokens `$3`, `$4` (R4), and the installations
     /// that a new one with a keychain id of `$5` may replace (R5): the 16 active ones that were seen last, among 256

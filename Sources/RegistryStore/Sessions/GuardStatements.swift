@@ -188,3 +188,18 @@ enum GuardStatements {
             """
     }
 }
+
+/// A row of `GuardStatements.users`.
+struct RememberedUser {
+    /// In the array that was sent.
+    let index: Int
+    /// When all sessions of the user were ended.
+    let refusedBefore: Timestamp?
+    let choices: TopicChoices
+
+    init(_ row: PostgresRow) throws {
+        index = try row.decode(0, as: Int.self) - 1
+        refusedBefore = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+        choices = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+    }
+}

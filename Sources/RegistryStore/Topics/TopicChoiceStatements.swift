@@ -5,7 +5,7 @@ import PushRegistry
 enum TopicChoiceStatements {
     static let named = [
         NamedStatement("ofInstallation", ofInstallation), NamedStatement("ofUser", ofUser),
-        NamedStatement("ofUsers", ofUsers), NamedStatement("ofOwners", ofOwners),
+        NamedStatement("ofOwners", ofOwners),
         NamedStatement("lockInstallations", lockInstallations),
         NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
         NamedStatement("eraseEvents", eraseEvents),
@@ -22,15 +22,6 @@ enum TopicChoiceStatements {
         serving: "GET …/users/{userId}/topics: reads the choices of a user.",
         "SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = $2")
 
-    /// Returns the choices of the users with the digests `$2`, each with its index in `$2`.
-    static let ofUsers = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R4): reads what former holders of tokens inherit.",
-        """
-        SELECT k.position, g.topics
-        FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
-        JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = k.user_sha256
-        """)
-
     /// Runs after the installations `$2` are locked. A concurrent change of a user's choices waits for these locks and
     /// then writes the installations, so this statement takes no lock.
     static let ofOwners = PreparedSQL(
@@ -42,18 +33,6 @@ enum TopicChoiceStatements {
         JOIN user_guard g ON g.app_id = $1 AND g.user_sha256 = \(sql: UserDigest.sha256(of: "i.user_id"))
         WHERE g.topics IS NOT NULL
         """)
-
-    static func choices(
-        of users: [UserID], in app: AppNumber, _ transaction: PostgresTransaction
-    ) async throws -> [UserID: TopicChoices] {
-        let statement = PostgresStatement(ofUsers, app.rawValue, users.map(UserDigest.sha256))
-        var choices: [UserID: TopicChoices] = [:]
-        for row in try await transaction.execute([statement])[0] {
-            let position = try row.decode(0, as: Int.self) - 1
-            choices[users[position]] = TopicChoices(codes: try row.decode(1, as: [Int32]?.self) ?? [])
-        }
-        return choices
-    }
 
     // MARK: A user's choices, under the lock of the user's bucket
 

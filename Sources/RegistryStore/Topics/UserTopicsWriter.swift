@@ -47,10 +47,8 @@ struct UserTopicsWriter: Sendable {
         let rest = Array(results[setUp.count...])
         let moment = try Moment(rest[3], clock)
         let refused = try checks.refusals(rest[4...], at: moment.time)
-        let present = try Dictionary(
-            uniqueKeysWithValues: rest[1].map { row in
-                (try row.decode(0, as: Int.self) - 1, TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? []))
-            })
+        let present = Dictionary(
+            uniqueKeysWithValues: try rest[1].map(RememberedUser.init).map { ($0.index, $0.choices) })
         var changes = UserTopicsChanges(at: moment)
         let outcomes = batch.enumerated().map { index, pending in
             Result { () throws(TopicsPatch.Refusal) in

@@ -261,7 +261,7 @@ struct CommandLineTests {
     @Test func sql_printsStatements_withoutADatabase() async throws {
         let one = try await RegistryCommand.run(["sql", "registration.lookUp"])
         #expect(one.status == 0 && one.output.contains("PUT /v1/apps/{app}/installations/{installId} (R2): "))
-        #expect(one.output.contains("LEFT JOIN installation i ON i.app_id = $1") && !one.output.contains("addHolders"))
+        #expect(one.output.contains("LEFT JOIN installation i ON i.app_id = $1") && !one.output.contains("checkOrder"))
         let unknown = try await RegistryCommand.run(["sql", "nonsense"])
         #expect(unknown.status == 64 && unknown.log.contains("registration") && !unknown.log.contains("Usage"))
     }

@@ -42,7 +42,7 @@ extension EndToEnd {
 
         /// What registrations, feedback, logouts, topics, notifications and receipts insert.
         private static let inserts = [
-            "registration.addHolders", "changes.insert", "changes.keepSnapshots",
+            "tokens.add", "changes.insert", "changes.keepSnapshots",
             "registration.keepRevisions", "registration.touch", "changes.bind", "changes.snap", "changes.step",
             "guards.leaveSessions", "guards.keepSession", "guards.addInstallationLogouts",
             "owners.begin", "events.appendOnCitus", "topics.appendOnCitus", "cells.append", "notifications.addCounters",

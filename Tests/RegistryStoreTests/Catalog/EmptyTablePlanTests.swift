@@ -11,7 +11,7 @@ struct EmptyTablePlanTests {
             RegistrationStatements.lookUp,
             "1, '{7,new}', '{apns,apns}', ARRAY[sha256('7'), sha256('8')]"
         ),
-        (RegistrationStatements.lockHolders, "1, '{apns}', ARRAY[sha256('7')], '{7}'"),
+        (HolderStatements.lockSQL, "1, '{apns}', ARRAY[sha256('7')], '{7}'"),
         (RegistrationStatements.lock, "1, '{7}', '{apns}', ARRAY[sha256('7')], '{7}'"),
         (RegistrationStatements.touch, "1, '2026-01-01', '{7}', '{1}'"),
         (ChangeStatements.keepSnapshots, "1, '2026-01-01', '{7}'"),

@@ -140,13 +140,14 @@ private struct CleanUpUndo {
         let generation: Int64
         let sessionID: String?
         let userID: String?
-        let provider: String
+        let provider: Provider
         let tokenSHA256: [UInt8]?
 
         init(_ row: PostgresRow) throws {
             (app, installID, generation) = (try row.decode(0), try row.decode(1), try row.decode(2))
             (sessionID, userID) = (try row.decode(3), try row.decode(4))
-            (provider, tokenSHA256) = (try row.decode(5), try row.decode(6))
+            var reader = ColumnReader(row, from: 5)
+            (provider, tokenSHA256) = (try reader.nextLabel(), try reader.next())
         }
     }
 
@@ -167,19 +168,19 @@ private struct CleanUpUndo {
     private func locks(for changes: [Change], of app: Int32) throws -> [PostgresStatement] {
         let users = try Set(changes.compactMap(\.userID)).map { UserDigest.sha256(try UserID($0)) }
         let sessions = Array(Set(changes.filter { $0.userID != nil }.compactMap(\.sessionID)))
-        let tokens = changes.filter { $0.tokenSHA256 != nil }
-        let (providers, digests) = (tokens.map(\.provider), tokens.compactMap(\.tokenSHA256))
+        let app = AppNumber(app)
+        let tokens = changes.compactMap { change in
+            change.tokenSHA256.map { TokenAddress(app: app, provider: change.provider, sha256: $0) }
+        }
         var statements: [PostgresStatement] = []
         if !users.isEmpty || !sessions.isEmpty {
-            statements.append(LockBuckets(users: users, sessions: sessions, in: AppNumber(app)).shared)
+            statements.append(LockBuckets(users: users, sessions: sessions, in: app).shared)
         }
         if !tokens.isEmpty {
-            statements.append(PostgresStatement(RegistrationStatements.addHolders, app, providers, digests))
-            statements.append(
-                PostgresStatement(RegistrationStatements.lockHolders, app, providers, digests, [String]()))
+            statements += [HolderStatements.add(tokens, in: app), HolderStatements.lock(tokens, in: app)]
         }
         // The position of the events is read under these locks, so it is above that of every earlier event.
-        statements.append(PostgresStatement(InstallationStatements.lock, app, changes.map(\.installID)))
+        statements.append(PostgresStatement(InstallationStatements.lock, app.rawValue, changes.map(\.installID)))
         return statements
     }
 }
