@@ -166,7 +166,7 @@ private struct SerialResults {
 
     private func makeRelaxed(_ registry: PermutedRegistry) throws -> Set<PermutedResult> {
         var results: Set<PermutedResult> = []
-        for rawValue in 1..<16 {
+        for rawValue in 1..<8 {
             let relaxation = PermutedRelaxation(rawValue: rawValue)
             guard relaxation.isSubset(of: permuted.relaxations) else { continue }
             for order in orders {
@@ -191,7 +191,6 @@ extension Permuted {
         var relaxations: PermutedRelaxation = []
         if calls.contains(.judge) { relaxations.insert(.judgesEarlier) }
         if calls.contains(.cleanUp) { relaxations.insert(.skipsCleanUp) }
-        if calls.contains(where: { $0.owner != nil }) { relaxations.insert(.seesSessionsEarlier) }
         if calls.contains(.reinstall), [.nothing, .deleted].contains(start) || calls.contains(.delete) {
             relaxations.insert(.marksNothing)
         }

@@ -37,30 +37,16 @@ enum PermutedCall: String, CaseIterable, Sendable {
     case chooseTopicsOfUser
 }
 
-extension PermutedCall {
-    /// The user and session that a registration binds.
-    var owner: (user: String, session: String)? {
-        switch self {
-        case .register, .changeSnapshot, .rotateToken, .takeOverBack, .reinstall: ("alice", "s1")
-        case .changeSession: ("alice", "s3")
-        case .changeOwner, .takeOver: ("bob", "s2")
-        default: nil
-        }
-    }
-}
-
 /// What may happen at another moment than the rest of a call, as the rules of the registry allow.
 struct PermutedRelaxation: OptionSet, Hashable, Sendable {
     let rawValue: Int
 
     /// Feedback dates from its receipt, which may be before calls that end before it is written (fine print 22).
     static let judgesEarlier = Self(rawValue: 1)
-    /// A session counts as seen once its registration has arrived (R7).
-    static let seesSessionsEarlier = Self(rawValue: 2)
     /// The night job leaves an installation that changed after it was read to the next night.
-    static let skipsCleanUp = Self(rawValue: 4)
+    static let skipsCleanUp = Self(rawValue: 2)
     /// Two first registrations at the same time do not see each other's keychain id (R5).
-    static let marksNothing = Self(rawValue: 8)
+    static let marksNothing = Self(rawValue: 4)
 }
 
 /// What the registry knows of the phone before the calls.
@@ -278,16 +264,6 @@ extension PermutedStores {
 // MARK: - Before the calls
 
 extension PermutedStores {
-    /// Makes a session known as one of a user.
-    func see(_ owner: (user: String, session: String), _ world: PermutedWorld) async throws {
-        let digest = UserDigest.sha256(try world.user(owner.user))
-        _ = try await postgres.execute(
-            """
-            INSERT INTO session (app_id, session_id, user_sha256, left_at)
-            VALUES (1, \(world.name(owner.session)), \(digest), clock_timestamp()) ON CONFLICT DO NOTHING
-            """)
-    }
-
     /// Brings the phone into a state by calls and, where time must pass, by SQL.
     func prepare(_ start: PermutedStart, _ world: PermutedWorld) async throws {
         switch start {
