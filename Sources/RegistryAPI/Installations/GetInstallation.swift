@@ -10,6 +10,8 @@ extension RegistryService {
         Route(.get, Self.installationPattern) { request in
             let call = try await appCall(request, allowing: [.client, .service, .support])
             let (key, requester) = try installation(of: request, in: call)
+            // A logout that excepts the session of an older JWT makes it valid: the read must come afterwards, too.
+            try await checkCredential(of: call, on: key)
             let found = try await installations.installation(key)
             try await checkCredential(of: call, on: key)
             guard let record = found, requester.owns(installationOf: record.installation.owner) else {

@@ -14,8 +14,8 @@ extension RegistryService {
         return (key, try Requester(request, by: call.caller))
     }
 
-    /// R7: checks that no logout has ended the JWT. An ended credential stays ended, so the check may follow a read: if
-    /// it succeeds, the credential was valid during the read.
+    /// R7: checks that no logout has ended the JWT. A check after a read says that no logout ended the JWT before the
+    /// read.
     ///
     /// - Parameter key: the installation of the call; nil if the call concerns no installation.
     /// - Throws: 401 for an ended JWT; `StoreError`.
