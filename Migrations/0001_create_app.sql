@@ -98,10 +98,8 @@ CREATE TABLE segment_use (
 );
 CREATE INDEX segment_use_used ON segment_use (app_id, used);
 
--- The latest time that a service has seen. Writers use the later of this and PostgreSQL's clock, so the registry's time
--- does not go back when PostgreSQL's clock does. Every service updates it every few seconds.
-CREATE TABLE registry_clock (
-    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-    latest timestamptz NOT NULL
-);
-INSERT INTO registry_clock (latest) VALUES (now());
+-- Orders what a clock cannot order, because it may be set: the lives of an installation, and the beginnings and ends of
+-- bindings. Every transaction that changes a binding draws one number. The first one follows from the time, so that
+-- generations of another registry that is imported are below this one's.
+CREATE SEQUENCE change_number;
+SELECT setval('change_number', (extract(epoch FROM now()) * 1000000 / 16)::bigint);

@@ -126,6 +126,8 @@ CREATE TABLE installation_owner (
     install_id text COLLATE "C" NOT NULL,
     -- The session of the binding, or of the last binding.
     session_id text COLLATE "C",
+    -- The number of the transaction that began the binding, or changed its session.
+    number bigint NOT NULL,
     -- When the binding ended. NULL: the installation is bound to this user.
     left_at timestamptz,
     PRIMARY KEY (app_id, user_id, install_id)
@@ -141,9 +143,10 @@ CREATE INDEX installation_owner_session ON installation_owner (app_id, session_i
 CREATE TABLE user_guard (
     app_id integer NOT NULL,
     user_sha256 bytea NOT NULL,
-    -- When all sessions of the user were ended. Credentials issued in an earlier second are refused, and so are the
-    -- user's sessions that left their installations before.
+    -- When all sessions of the user were ended. Credentials issued in an earlier second are refused.
     refused_before timestamptz,
+    -- The number of that logout. The user's sessions that left their installations before it are refused.
+    refused_number bigint,
     PRIMARY KEY (app_id, user_sha256)
 );
 
@@ -154,11 +157,13 @@ CREATE TABLE session (
     session_id text COLLATE "C" NOT NULL,
     -- The user with whom it was bound. NULL: it was ended first.
     user_sha256 bytea,
-    -- When it first left an installation, was ended, or was kept.
-    left_at timestamptz NOT NULL,
+    -- When the row was added, or the session was kept.
+    recorded_at timestamptz NOT NULL,
+    -- The number of the transaction in which it first left an installation. NULL: it was ended first.
+    left_number bigint,
     ended_at timestamptz,
-    -- When the user's other sessions were ended and this one was kept.
-    kept_at timestamptz,
+    -- The number of the user's logout that kept this session.
+    kept_number bigint,
     PRIMARY KEY (app_id, session_id)
 );
 

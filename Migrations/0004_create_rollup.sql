@@ -105,6 +105,9 @@ CREATE TABLE rollup_state (
     app_id integer PRIMARY KEY,
     -- All deltas of earlier transactions are folded, and no others.
     horizon bigint NOT NULL DEFAULT 0,
+    -- The time up to which expired sessions are swept. Counts are as of this time or later, though the clock was set
+    -- back. NULL: none was swept.
+    swept_until timestamptz,
     -- How many deltas were folded.
     folded bigint NOT NULL DEFAULT 0,
     -- Grows with each rebuild. Cubes in memory are of one version.

@@ -100,7 +100,7 @@ CREATE FUNCTION message_number(at timestamptz) RETURNS bigint LANGUAGE sql IMMUT
 CREATE FUNCTION missing_message_partitions(ahead interval) RETURNS TABLE (parent text, first_day date, end_day date)
 LANGUAGE sql STABLE AS $$
     WITH bounds AS (
-        SELECT greatest(clock_timestamp(), latest) AT TIME ZONE 'UTC' AS now FROM registry_clock
+        SELECT clock_timestamp() AT TIME ZONE 'UTC' AS now
     ), wanted AS (
         SELECT 'receipt' AS parent, w::date AS first_day, (w + interval '7 days')::date AS end_day
         FROM bounds, generate_series(date_trunc('week', now), now + ahead, '7 days') AS w

@@ -59,7 +59,6 @@ extension FleetInstallation.Times {
         let lastSeen = asOf.wholeSeconds - Int64(spread.seconds(&random))
         let (first, second) = (random.fraction(), random.fraction())
         let age = Int64(first * second * 3 * 365 * 86_400)
-        // Adds microseconds, because generations start from this time.
         let microsecond = Int64(random.below(1_000_000))
         return .init(
             createdAt: Timestamp(microseconds: (lastSeen - age) * 1_000_000 - microsecond),

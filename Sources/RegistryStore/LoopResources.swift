@@ -5,7 +5,6 @@ import PushRegistry
 /// The shared resources of the stores of one event loop.
 public struct LoopResources: Sendable {
     public let postgres: PostgresClient
-    let clock: RegistryClock
     let cells: RollUpCells
     /// The turns of transactions that may wait for locks: few at a time, so that other connections of the loop stay
     /// free.
@@ -25,19 +24,17 @@ public struct LoopResources: Sendable {
     public var loop: EventLoop { postgres.loop }
 
     /// Those of all loops of a process, which share the known cells.
-    public static func sharing(_ clock: RegistryClock, by pools: [PostgresClient]) -> [LoopResources] {
+    public static func sharing(_ pools: [PostgresClient]) -> [LoopResources] {
         let cells = RollUpCells()
-        return pools.map { LoopResources($0, clock, cells) }
+        return pools.map { LoopResources($0, cells) }
     }
 
-    /// - Parameter clock: one for the whole process.
-    public init(postgres: PostgresClient, clock: RegistryClock) {
-        self.init(postgres, clock, RollUpCells())
+    public init(postgres: PostgresClient) {
+        self.init(postgres, RollUpCells())
     }
 
-    private init(_ postgres: PostgresClient, _ clock: RegistryClock, _ cells: RollUpCells) {
+    private init(_ postgres: PostgresClient, _ cells: RollUpCells) {
         self.postgres = postgres
-        self.clock = clock
         self.cells = cells
         lone = Self.turns(Self.loneMax, of: postgres)
         contended = Self.turns(Self.contendedMax, of: postgres)

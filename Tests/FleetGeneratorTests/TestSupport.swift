@@ -39,7 +39,7 @@ func withStore(
     defer { loop.stop() }
     try await withTaskExecutorPreference(loop) {
         let client = PostgresClient(database, on: loop, logger: Logger(label: "test"))
-        let store = PostgresInstallationStore(LoopResources(postgres: client, clock: RegistryClock()))
+        let store = PostgresInstallationStore(LoopResources(postgres: client))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: loop) { await client.run() }
             group.addTask(executorPreference: loop) { await store.run() }

@@ -26,7 +26,7 @@ extension RegistryAPI.RegistryService {
         let postgres = PostgresClient(
             try PostgresConfiguration("host=/nowhere"), on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1),
             logger: logger)
-        let resources = LoopResources(postgres: postgres, clock: RegistryClock())
+        let resources = LoopResources(postgres: postgres)
         return RegistryAPI.RegistryService(
             installations: PostgresInstallationStore(resources), users: PostgresUserStore(resources),
             notifications: PostgresNotificationStore(resources),

@@ -9,10 +9,11 @@ import Testing
 struct ImporterTests {
     /// As `TestStores.register` sends it.
     private func line(
-        _ installID: String, token: String, user: String? = nil, session: String? = nil, seenAt: String? = nil
+        _ installID: String, token: String, user: String? = nil, session: String? = nil, seenAt: String? = nil,
+        generation: Int64? = nil
     ) throws -> ImportedInstallation {
         var record = ImportRecord()
-        record[.lastSeenAt] = seenAt
+        (record[.lastSeenAt], record[.generation]) = (seenAt, generation.map { "\($0)" })
         if let session { (record[.sessionID], record[.sessionExpiresAt]) = (session, "2099-01-01T00:00:00Z") }
         (record[.installID], record[.token], record[.userID]) = (installID, token, user)
         (record[.locale], record[.timeZone], record[.utcOffset]) = ("de_DE", "Europe/Berlin", "3600")
@@ -71,7 +72,7 @@ struct ImporterTests {
             FROM rollup_delta GROUP BY topic, cell, expires_at ORDER BY 1
             """,
             "SELECT to_jsonb(r)::text FROM token_holder AS r ORDER BY 1",
-            "SELECT to_jsonb(r)::text FROM installation_owner AS r ORDER BY 1",
+            "SELECT (to_jsonb(r) - 'number')::text FROM installation_owner AS r ORDER BY 1",
         ]
         var rows: [String] = []
         for statement in statements {
@@ -137,6 +138,19 @@ struct ImporterTests {
             let merged = try await rows(stores)
             let difference = Set(merged).symmetricDifference(copied).sorted()
             #expect(merged.count == copied.count && difference.isEmpty, "\(difference.prefix(4))")
+        }
+    }
+
+    /// The file is an export of another registry, which has seen more.
+    @Test func generation_beginsAboveTheOneOfTheFile() async throws {
+        try await TestStores.with { stores in
+            let highest = Int64(try await stores.count("SELECT last_value * 16 + 1000 FROM change_number"))
+            let moved = try line("moved", token: "aaaaaaaaaaaaaaaa", generation: highest)
+            #expect(try await load([moved, line("other", token: "bbbbbbbbbbbbbbbb")], into: stores).imported == 2)
+            let imported = try #require(try await stores.installation("moved")?.generation)
+            #expect(imported > highest)
+            try await stores.register("new", token: "cccccccccccccccc")
+            #expect(try #require(try await stores.installation("new")?.generation) > imported)
         }
     }
 

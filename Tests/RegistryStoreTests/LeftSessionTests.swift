@@ -22,7 +22,7 @@ struct LeftSessionTests {
                 let logout = Logout(
                     key: key, requester: .user(owner, credentialIssuedAt: nil), keepsAnonymous: false,
                     precondition: nil, actor: "service:test")
-                let writer = LogoutWriter(postgres: store.pool, clock: store.resources.clock)
+                let writer = LogoutWriter(postgres: store.pool)
                 _ = try await writer.write([PendingLogout(logout: logout)], .alone)[0].get()
             case .deletion:
                 try await PostgresInstallationStore(store.resources).delete(

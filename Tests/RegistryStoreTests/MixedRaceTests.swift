@@ -107,6 +107,28 @@ struct MixedRaceTests {
         }
     }
 
+    /// The second transaction of three waits; the third one finds the new binding.
+    @Test func userStaysSignedIn_whoSignsInDuringALogoutOfManyInstallations() async throws {
+        try await withServices(1) { services in
+            let (store, users) = (services[0].store, services[0].users)
+            for start in stride(from: 0, to: 2_400, by: 400) {
+                _ = try await store.registerTogether(
+                    (start..<start + 400).map { try .make("kiosk-\($0)", user: "kiosk") })
+            }
+            try await store.database.holding(
+                """
+                SELECT FROM installation WHERE install_id = (
+                    SELECT install_id FROM installation ORDER BY install_id OFFSET 1500 LIMIT 1) FOR UPDATE
+                """,
+                {
+                    let end = try SessionEnd(app: AppNumber(1), scope: .user(UserID("kiosk"), except: nil), actor: "t")
+                    #expect(try await users.end(end) == 2_400)
+                },
+                meanwhile: { _ in _ = try await store.register(.make("new", user: "kiosk")) })
+            #expect(try await store.strings("SELECT install_id FROM installation WHERE user_id = 'kiosk'") == ["new"])
+        }
+    }
+
     /// An installation of the first transaction is deleted while the logout waits for its lock.
     @Test(arguments: [false, true]) func logout_reachesAllInstallations_whenOneIsDeletedMeanwhile(
         ofSession isSession: Bool
@@ -148,7 +170,7 @@ struct MixedRaceTests {
             let kept = try await store.count(
                 """
                 SELECT count(*) FROM session JOIN user_guard USING (app_id, user_sha256)
-                WHERE kept_at >= refused_before
+                WHERE kept_number >= refused_number
                 """)
             #expect(kept == 0)
         }

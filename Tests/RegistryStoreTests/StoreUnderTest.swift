@@ -96,7 +96,7 @@ func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for pool in pools { group.addTask { await pool.run() } }
-            let resources = LoopResources(postgres: pools[0], clock: RegistryClock())
+            let resources = LoopResources(postgres: pools[0])
             let store = StoreUnderTest(
                 resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: pools[1],
                 configuration: configuration)

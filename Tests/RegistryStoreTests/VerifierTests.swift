@@ -58,7 +58,7 @@ struct VerifierTests {
 
     private static func end(_ session: String, daysAgo days: Int32) -> PostgresStatement {
         """
-        INSERT INTO session (app_id, session_id, left_at, ended_at)
+        INSERT INTO session (app_id, session_id, recorded_at, ended_at)
         SELECT app_id, session_id, registered_at, now() - interval '1 day' * \(days)
         FROM installation WHERE session_id = \(session)
         """
@@ -168,8 +168,8 @@ struct VerifierTests {
                 "UPDATE installation SET state_changed_at = state_changed_at + interval '9 days' WHERE install_id = 'b'"
         ),
         Damage(
-            ["times"], "UPDATE installation SET snapshot_at = snapshot_at + interval '1 hour' WHERE install_id = 'd'",
-            undone: "UPDATE installation SET snapshot_at = snapshot_at - interval '1 hour' WHERE install_id = 'd'"),
+            ["times"], "UPDATE installation SET snapshot_at = snapshot_at - interval '99 days' WHERE install_id = 'd'",
+            undone: "UPDATE installation SET snapshot_at = snapshot_at + interval '99 days' WHERE install_id = 'd'"),
         Damage(
             ["generation"], "UPDATE installation SET epoch = generation + 1 WHERE install_id = 'd'",
             undone: "UPDATE installation SET epoch = generation WHERE install_id = 'd'"),
@@ -273,22 +273,10 @@ struct VerifierTests {
         Damage(
             ["user-logged-out"],
             """
-            INSERT INTO user_guard (app_id, user_sha256, refused_before)
-            SELECT app_id, sha256('dora'), now() FROM installation WHERE install_id = 'd'
+            INSERT INTO user_guard (app_id, user_sha256, refused_before, refused_number)
+            SELECT app_id, sha256('dora'), now(), nextval('change_number') FROM installation WHERE install_id = 'd'
             """,
             undone: "DELETE FROM user_guard WHERE user_sha256 = sha256('dora')"),
-        Damage(
-            ["user-logged-out"],
-            """
-            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
-                WHERE install_id = 'd')
-            INSERT INTO user_guard (app_id, user_sha256, refused_before)
-            SELECT app_id, sha256('dora'), now() - interval '8 days' FROM installation WHERE install_id = 'd'
-            """,
-            undone: """
-                WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
-                DELETE FROM user_guard WHERE user_sha256 = sha256('dora')
-                """),
         Damage(
             ["installation-logged-out"],
             """
@@ -296,27 +284,6 @@ struct VerifierTests {
             SELECT app_id, 'd', sha256('dora'), 's1', now() FROM installation WHERE install_id = 'd'
             """,
             undone: "DELETE FROM installation_logout"),
-        Damage(
-            ["installation-logged-out"],
-            """
-            WITH signed AS (UPDATE installation SET credential_issued_at = now() - interval '9 days'
-                WHERE install_id = 'd')
-            INSERT INTO installation_logout
-            SELECT app_id, 'd', sha256('dora'), '', now() - interval '8 days' FROM installation
-            WHERE install_id = 'd'
-            """,
-            undone: """
-                WITH signed AS (UPDATE installation SET credential_issued_at = NULL WHERE install_id = 'd')
-                DELETE FROM installation_logout
-                """),
-        Damage(
-            ["logout-time"],
-            """
-            INSERT INTO session (app_id, session_id, left_at, kept_at)
-            SELECT app_id, session_id, registered_at, now() + interval '1 hour'
-            FROM installation WHERE session_id = 's1'
-            """,
-            undone: "DELETE FROM session WHERE session_id = 's1'"),
         Damage(
             ["user-digest"],
             "INSERT INTO session SELECT app_id, 's2', 'alice', now() FROM installation WHERE install_id = 'd'",

@@ -23,7 +23,7 @@ struct FleetRow {
 
     init(_ fleet: FleetInstallation, app: App, reading rules: SentRegistration.ReadingRules) {
         let registration = Self.registration(fleet, app: app)
-        var locked = LockedInstallations([], now: fleet.times.createdAt)
+        var locked = LockedInstallations([], now: fleet.times.createdAt, number: 1)
         _ = mustSucceed { () throws(RegistrationRefusal) in try locked.register(registration) }
         guard var installation = locked[registration.key] else {
             preconditionFailure("the registered installation is missing")

@@ -8,7 +8,7 @@ public struct ImportedInstallation: Hashable, Sendable {
     public let userID: UserID?
     /// The user's session.
     public let session: Owner.Session?
-    /// The generation that clients last saw. The registry's own generations begin above it, at the current microsecond.
+    /// The generation that clients last saw. The registry's own generations begin above it.
     public let generation: Int64?
     public let createdAt: Timestamp?
     public let lastSeenAt: Timestamp?
@@ -25,8 +25,8 @@ public struct ImportedInstallation: Hashable, Sendable {
 /// value if the line lacks them (`NeutralValues`): other systems often do not know them.
 public struct ImportReader: Sendable {
     private let links: TimeZoneLinks
-    /// A new installation's generation is the current microsecond (fine print 5). A larger one in a file could equal a
-    /// generation that the registry gives out later.
+    /// A registry's first generation follows from the time, and later ones grow more slowly than the clock. So one
+    /// above the current microsecond is of no registry.
     private let generations: ClosedRange<Int64>
     private let lastSeenDefault: Timestamp?
     private let assumesAuthorization: Bool

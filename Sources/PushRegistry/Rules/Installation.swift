@@ -88,6 +88,13 @@ public struct Installation: Hashable, Sendable {
         return TopicChoices()
     }
 
+    /// The generation at which a life begins, by the number of its transaction. It is above those of earlier lives:
+    /// each transaction has another number, and adds to an installation's generation three at most.
+    public static func firstGeneration(_ number: Int64) -> Int64 { number * 16 }
+
+    /// The lowest number whose first generation is above this one.
+    public static func number(after generation: Int64) -> Int64 { generation / 16 + 1 }
+
     /// `time`, but never earlier than the previous change of the installation.
     func notBefore(_ time: Timestamp) -> Timestamp {
         max(time, max(registeredAt, lastSeenAt, stateChangedAt))

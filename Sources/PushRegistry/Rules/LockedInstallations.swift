@@ -26,6 +26,7 @@ public struct LockedInstallations: Sendable {
     private let tombstones: Tombstones
     private let userChoices: [UserID: TopicChoices]
     private let now: Timestamp
+    private let number: Int64
 
     private struct KeychainKey: Hashable {
         let app: AppNumber
@@ -44,9 +45,10 @@ public struct LockedInstallations: Sendable {
     ///   - userChoices: the choices about topics of the registrations' owners, and of the owners of installations that
     ///     have choices of their own.
     ///   - now: the time of the database, the clock that all services share.
+    ///   - number: of the transaction: no earlier one of these installations had one as high.
     public init(
         _ installations: [Installation], tombstones: Tombstones = Tombstones(),
-        userChoices: [UserID: TopicChoices] = [:], now: Timestamp
+        userChoices: [UserID: TopicChoices] = [:], now: Timestamp, number: Int64
     ) {
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
         self.installations = loaded
@@ -56,7 +58,7 @@ public struct LockedInstallations: Sendable {
         keychains = [:]
         self.tombstones = tombstones
         self.userChoices = userChoices
-        self.now = now
+        (self.now, self.number) = (now, number)
         for installation in installations { indexKeychain(of: installation) }
     }
 
@@ -98,9 +100,7 @@ public struct LockedInstallations: Sendable {
     private mutating func create(_ registration: Registration) -> RegistrationOutcome {
         let taken = release(registration.address, to: registration)
         markReplaced(by: registration)
-        // Larger than every generation of a deleted installation of this id: that one began at an earlier microsecond
-        // and was incremented once for each change.
-        let generation = now.microseconds
+        let generation = Installation.firstGeneration(number)
         var after = Installation(
             key: registration.key, provider: registration.token.provider, tokenSHA256: registration.tokenSHA256,
             keys: registration.keys, owner: registration.owner, credentialIssuedAt: registration.credentialIssuedAt,

@@ -9,8 +9,6 @@ import StrictJSON
 /// for RS256 with 2,048 bits, 105 µs for ES256. Results are not cached: a client calls about once during the life of a
 /// JWT.
 struct UserTokenVerifier: Sendable {
-    /// The tolerated difference of the issuer's clock.
-    static let leewaySeconds: Int64 = 30
     /// Longer JWTs are not parsed.
     static let bytesMax = 8 * 1024
 
@@ -51,7 +49,7 @@ struct UserTokenVerifier: Sendable {
     }
 
     private func check(_ claims: UserClaims, at now: Timestamp, lateness: ISO8601Duration) throws(UserTokenFault) {
-        let leeway = ISO8601Duration(seconds: Self.leewaySeconds)
+        let leeway = UserCredential.leeway
         if !policy.allowsIncompleteTokens {
             guard claims.expiresAt != nil else { throw .missingExpiry }
             guard claims.issuedAt != nil || claims.owner.session != nil else { throw .missingIssueTime }

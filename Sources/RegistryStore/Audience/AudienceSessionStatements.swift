@@ -22,16 +22,16 @@ enum AudienceSessionStatements {
         "COMMIT")
 
     /// A standby that lags or is cut off has a time in the past: that of the last commit that it has replayed, or that
-    /// of the registry's clock if it has replayed none since its start. No sweep of expired sessions in the snapshot
-    /// was later than the registry's clock. Also returns the oldest running transaction, and the run of the server with
-    /// its tables.
+    /// of its last checkpoint if it has replayed none since its start. Also returns the oldest running transaction, and
+    /// the run of the server with its tables.
     static let moment = PreparedSQL(
         serving: "Every audience call (R7, R13): reads the time and the position of the data.",
         """
-        SELECT greatest((SELECT latest FROM registry_clock), CASE
-            WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
-                AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN now()
-            ELSE pg_last_xact_replay_timestamp() END),
+        SELECT CASE
+                WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
+                    AND EXISTS (SELECT FROM pg_stat_wal_receiver) THEN now()
+                ELSE coalesce(
+                    pg_last_xact_replay_timestamp(), (SELECT checkpoint_time FROM pg_control_checkpoint())) END,
             pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(sql: DatabaseIdentityStatements.sql)
         """)
 

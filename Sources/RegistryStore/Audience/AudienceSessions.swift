@@ -44,12 +44,19 @@ struct AudienceMoment: Sendable {
     /// The run of the server, and its tables: a restored dump, and a failover to another server, change it.
     let identity: String
 
-    /// - Parameter result: of `AudienceSessionStatements.moment`.
-    init(_ result: PostgresResult) throws {
-        let row = try result[0]
-        (asOf, firstRunning, identity) = (
-            Timestamp(try row.decode(0)), try row.decode(1), try row.decode(2)
-        )
+    /// The first unit of a transaction.
+    static func reads(of app: AppNumber) -> [PostgresStatement] {
+        [PostgresStatement(AudienceSessionStatements.moment), PostgresStatement(CubeStatements.state, app.rawValue)]
+    }
+
+    /// - Parameter results: of `reads`. A standby that lags does not have the state of a new app yet.
+    init(_ results: [PostgresResult]) throws {
+        let row = try results[0][0]
+        (firstRunning, identity) = (try row.decode(1), try row.decode(2))
+        let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
+        let state = results[1].isEmpty ? nil : try results[1][0]
+        let sweep = try state?.decode(4, as: PostgresTimestamp?.self)
+        asOf = max(now, sweep.flatMap(\.self).map(Timestamp.init) ?? now)
     }
 }
 
@@ -60,10 +67,10 @@ struct AudienceSessions {
 
     /// Lends a connection within a transaction that reads one snapshot.
     func withMoment<Value>(
-        _ body: (PostgresConnection, AudienceMoment) async throws -> Value
+        of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
     ) async throws -> Value {
-        try await withTransaction([PostgresStatement(AudienceSessionStatements.moment)]) { connection, opened in
-            try await body(connection, AudienceMoment(opened[0]))
+        try await withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
+            try await body(connection, AudienceMoment(opened))
         }
     }
 

@@ -149,7 +149,7 @@ public struct PostgresAudienceStore: AudienceStore {
         decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue], _ installations: Int64?) throws -> Value
     ) async throws -> Value {
         let values = KnownValues(audience)
-        let (results, plan, asOf) = try await sessions.withMoment { connection, moment in
+        let (results, plan, asOf) = try await sessions.withMoment(of: audience.app) { connection, moment in
             let asOf = moment.asOf
             let source: AudienceSource =
                 switch wanted {
@@ -221,9 +221,9 @@ extension PostgresAudienceStore {
         // Before the transaction begins: a cube of the cache may have later transactions afterwards.
         let cached = cubes.cube(of: app)
         let timeout = sessions.timeout
-        return try await sessions.withTransaction(CubeReading.opening(of: app)) { connection, opened in
+        return try await sessions.withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
             var reading = try CubeReading(
-                of: app, choices, needsZones: needsZones, cached: cached, at: AudienceMoment(opened[0]), opened[1])
+                of: app, choices, needsZones: needsZones, cached: cached, at: AudienceMoment(opened), opened[1])
             let statements = reading.statements
             let results = try await connection.execute(
                 statements + more + [PostgresStatement(AudienceSessionStatements.commit)], timeout: timeout)
@@ -258,7 +258,7 @@ extension PostgresAudienceStore {
         _ consume: (ExportRows) async throws -> Void
     ) async throws {
         let deadline = sessions.limits.exportDeadline
-        try await sessions.withMoment { connection, moment in
+        try await sessions.withMoment(of: audience.app) { connection, moment in
             let asOf = moment.asOf
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
             let copy = ExportCopy(connection: connection, deadline: deadline)

@@ -12,14 +12,9 @@ extension Error {
         guard let error = self as? PostgresError else { return false }
         switch error.kind {
         case .deadlock, .serializationFailure, .uniqueViolation: return true
-        default: return error.isOfCopyToNode || error.isFailedCheckOfOrder
+        default: return error.isOfCopyToNode || error.sqlState == "22012"
         }
     }
-}
-
-extension Error {
-    /// Whether `RegistrationStatements.checkOrder` has failed.
-    var isFailedCheckOfOrder: Bool { (self as? PostgresError)?.sqlState == "22012" }
 }
 
 extension PostgresClient {

@@ -43,7 +43,7 @@ public enum StatementCatalog {
         StatementTopic(
             "service", "Background tasks of a service, probes and metrics",
             [
-                RegistryClockStatements.named, ServiceStatements.named, LockTimeoutStatements.named,
+                ServiceStatements.named, LockTimeoutStatements.named,
                 GaugeStatements.named,
             ]),
         StatementTopic(

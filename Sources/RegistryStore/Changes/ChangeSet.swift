@@ -114,8 +114,8 @@ struct ChangeSet: Sendable {
         }
     }
 
-    func records(at position: Int64) -> EventRecords {
-        EventRecords(events, topicsEvents, in: app, at: position)
+    func records(at moment: Moment) -> EventRecords {
+        EventRecords(events, topicsEvents, in: app, at: moment.position)
     }
 }
 
@@ -123,7 +123,7 @@ struct ChangeSet: Sendable {
 
 extension ChangeSet {
     /// All but the events.
-    var statements: [PostgresStatement] { rows + others }
+    func statements(at moment: Moment) -> [PostgresStatement] { rows + others(at: moment) }
 
     /// They run after the events are written.
     var checks: [PostgresStatement] {
@@ -176,7 +176,9 @@ extension ChangeSet {
     }
 
     /// All but the writes of installations.
-    var others: [PostgresStatement] {
+    ///
+    /// - Parameter moment: read when the installations were locked or written.
+    func others(at moment: Moment) -> [PostgresStatement] {
         let ids = deleted.map(\.installation.key.installID)
         return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
             + EndedEpochs.statements(of: restarted, in: app)
@@ -184,8 +186,9 @@ extension ChangeSet {
                 // An installation that is deleted cannot be restored by `cleanup undo`.
                 ids.isEmpty ? nil : ChangeStatements.deleteUndo(of: ids, in: app),
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
-                owners.ended(in: app, at: time), owners.begun(in: app), delta.statement(in: app),
-                left.isEmpty ? nil : GuardStatements.leave(left, in: app),
+                owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),
+                delta.statement(in: app),
+                left.isEmpty ? nil : GuardStatements.leave(left, in: app, number: moment.number),
                 tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
             ].compactMap(\.self)
     }
@@ -194,11 +197,12 @@ extension ChangeSet {
 extension PostgresTransaction {
     /// Writes changes whose installations and tokens it has locked, and commits.
     @discardableResult
-    func commit(_ changes: ChangeSet, at position: Int64, after first: [PostgresStatement] = []) async throws
+    func commit(_ changes: ChangeSet, at moment: Moment, after first: [PostgresStatement] = []) async throws
         -> [PostgresResult]
     {
         let results = try await commit(
-            after: first + changes.statements, recording: changes.records(at: position), then: changes.checks)
+            after: first + changes.statements(at: moment), recording: changes.records(at: moment),
+            then: changes.checks)
         EventMeters.count(changes.events)
         EventMeters.count(changes.topicsEvents)
         return results

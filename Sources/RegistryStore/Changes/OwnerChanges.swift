@@ -18,11 +18,13 @@ struct OwnerChanges: Sendable {
     }
 
     /// Nil if no binding begins.
-    func begun(in app: AppNumber) -> PostgresStatement? {
+    ///
+    /// - Parameter number: of the transaction.
+    func begun(in app: AppNumber, number: Int64) -> PostgresStatement? {
         guard !begun.isEmpty else { return nil }
         return PostgresStatement(
-            OwnerStatements.begin, app.rawValue, begun.map(\.owner.userID.rawValue), begun.map(\.installID.rawValue),
-            begun.map { $0.owner.session?.id.rawValue })
+            OwnerStatements.begin, app.rawValue, number, begun.map(\.owner.userID.rawValue),
+            begun.map(\.installID.rawValue), begun.map { $0.owner.session?.id.rawValue })
     }
 
     /// Nil if no binding ends.

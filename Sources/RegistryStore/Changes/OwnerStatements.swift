@@ -6,23 +6,24 @@ enum OwnerStatements {
         NamedStatement("begin", begin), NamedStatement("end", end),
     ]
 
-    /// The row of a returning user exists already.
+    /// `$2` is the number. The row of a returning user exists already.
     static let begin = PreparedSQL(
         serving: "PUT …/installations/{installId} (R4): begins bindings.",
         values: InsertedValues(
-            "INSERT INTO installation_owner (app_id, user_id, install_id, session_id)", row: "$1, $2, $3, $4",
-            then: onReturn, scalars: 1, arrays: 3)
+            "INSERT INTO installation_owner (app_id, number, user_id, install_id, session_id)",
+            row: "$1, $2, $3, $4, $5", then: onReturn, scalars: 2, arrays: 3)
     ) { source in
         """
-        INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
-        SELECT \(sql: source.app), k.user_id, k.install_id, k.session_id
-        FROM \(sql: source.beside("unnest($2::text[], $3::text[], $4::text[]) AS k (user_id, install_id, session_id)"))
+        INSERT INTO installation_owner (app_id, number, user_id, install_id, session_id)
+        SELECT \(sql: source.app), $2::bigint, k.user_id, k.install_id, k.session_id
+        FROM \(sql: source.beside("unnest($3::text[], $4::text[], $5::text[]) AS k (user_id, install_id, session_id)"))
         \(sql: onReturn)
         """
     }
 
     private static let onReturn: PostgresSQL = """
-        ON CONFLICT (app_id, user_id, install_id) DO UPDATE SET session_id = excluded.session_id, left_at = NULL
+        ON CONFLICT (app_id, user_id, install_id)
+        DO UPDATE SET number = excluded.number, session_id = excluded.session_id, left_at = NULL
         """
 
     /// `$2` is the time. The row stays: an erasure searches for it.

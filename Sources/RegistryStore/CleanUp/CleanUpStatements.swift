@@ -7,7 +7,7 @@ enum CleanUpStatements {
     static let named = [
         NamedStatement("busySessions", busySessions), NamedStatement("batch", batch),
         NamedStatement("preserve", preserve),
-        NamedStatement("now", serving: "Clean-up: reads the registry's time.", now),
+        NamedStatement("now", serving: "Clean-up: reads the time.", now),
         NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
         NamedStatement(
             "sessionSettings", serving: "Clean-up, cleanup undo: prepares the session.", script: sessionSettings),
@@ -31,7 +31,7 @@ enum CleanUpStatements {
             read(NamedStatement.pages, bounds([]), withKeys: true)),
     ]
 
-    static let now: PostgresStatement = "SELECT \(sql: RegistryClockStatements.now)"
+    static let now: PostgresStatement = "SELECT clock_timestamp()"
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
     /// A session is busy if it executes a statement or ended one in the last 100 ms: sessions that execute thousands a

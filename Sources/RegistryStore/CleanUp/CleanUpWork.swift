@@ -92,7 +92,7 @@ struct CleanUpWork {
     }
 
     private func writeOnce(_ batch: Batch) throws {
-        let now: PostgresTimestamp = try session.execute(PostgresStatement(RegistryClockStatements.pass))[0].decode(0)
+        let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
         try session.withTransaction {
             if nodes.isDistributed { try session.run(script: CleanUpStatements.batchSettingsOnCitus) }
             let installIDs = try batch.rows.map { try InstallID($0.installID) }
@@ -112,8 +112,8 @@ struct CleanUpWork {
             }
             let changes = try changes(batch.step, of: found, in: app, at: Timestamp(now))
             try changes.check(changes.rows.map { try session.execute($0) })
-            let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
-            let rest = changes.others + changes.records(at: position).statements()
+            let moment = try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+            let rest = changes.others(at: moment) + changes.records(at: moment).statements()
             for statement in rest { _ = try session.execute(statement) }
             _ = try session.execute(ledger.counting(found.count, batch.step, of: app, in: run))
         }

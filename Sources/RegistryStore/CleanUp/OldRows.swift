@@ -22,7 +22,7 @@ struct OldRows {
     static let tombstones = [
         OldRows(
             table: "session", rule: "R7", columns: [("session_id", "text")],
-            condition: "greatest(t.ended_at, t.kept_at, t.left_at) <= b.since"),
+            condition: "greatest(t.ended_at, t.recorded_at) <= b.since"),
         OldRows(
             table: "user_guard", rule: "R7", columns: [("user_sha256", "bytea")],
             condition: "coalesce(t.refused_before <= b.since, true) AND t.topics IS NULL"),

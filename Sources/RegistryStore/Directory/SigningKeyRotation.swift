@@ -27,7 +27,7 @@ public struct SigningKeyRotation: Sendable {
 
     /// Creates and deletes the keys that are due. Services that do so at the same time create one key together.
     ///
-    /// - Parameter time: nil for the registry's time.
+    /// - Parameter time: nil for the present.
     /// - Throws: `PostgresError`.
     func rotate(at time: Timestamp? = nil) async throws {
         // A statement that changes nothing would make every service read all apps again.

@@ -34,8 +34,8 @@ enum SigningKeyStatements {
         PostgresStatement(deleteSQL, time?.postgres, SigningKeyRotation.verifying.description)
     }
 
-    /// `$1` is the time, or NULL for the registry's.
-    private static let now: PostgresSQL = "coalesce($1::timestamptz, \(sql: RegistryClockStatements.now))"
+    /// `$1` is the time, or NULL for the present.
+    private static let now: PostgresSQL = "coalesce($1::timestamptz, clock_timestamp())"
 
     /// The apps whose newest key has signed for long enough.
     private static let expired: PostgresSQL = """

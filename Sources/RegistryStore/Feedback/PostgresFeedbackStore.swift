@@ -108,7 +108,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
     }
 
     private func time(_ result: PostgresResult) throws -> Timestamp {
-        resources.clock.now(Timestamp(try result[0].decode(0, as: PostgresTimestamp.self)))
+        Timestamp(try result[0].decode(0, as: PostgresTimestamp.self))
     }
 
     /// A token that an installation gives up must be locked. An installation that is named by its id may have got
@@ -124,9 +124,9 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let rows = await offLoop { changes.rows }
         let results = try await transaction.execute(rows + [PostgresStatement(RegistrationStatements.now)])
         try changes.check(results.dropLast())
-        let position = try Moment(results[rows.count], resources.clock).position
-        let others = await offLoop { changes.others }
-        try await transaction.commit(after: others, recording: changes.records(at: position))
+        let moment = try Moment(results[rows.count])
+        let others = await offLoop { changes.others(at: moment) }
+        try await transaction.commit(after: others, recording: changes.records(at: moment))
         EventMeters.count(changes.events)
     }
 }

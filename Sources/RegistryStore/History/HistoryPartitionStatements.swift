@@ -87,10 +87,11 @@ enum HistoryPartitionStatements {
         """
         SELECT to_char(date_trunc('month', h.first AT TIME ZONE 'UTC'), 'YYYY-MM-DD'),
             to_char(date_trunc('month',
-                (greatest(clock_timestamp(), c.latest) + interval '1 day') AT TIME ZONE 'UTC') + interval '1 month',
+                (greatest(clock_timestamp(), h.last) + interval '1 day') AT TIME ZONE 'UTC') + interval '1 month',
                 'YYYY-MM-DD')
-        FROM (SELECT min(\(sql: history.month)) AS first FROM \(sql: history.defaultPartition)) AS h
-        CROSS JOIN registry_clock AS c
+        FROM (
+            SELECT min(\(sql: history.month)) AS first, max(\(sql: history.month)) AS last
+            FROM \(sql: history.defaultPartition)) AS h
         """
     }
 

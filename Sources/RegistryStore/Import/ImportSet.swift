@@ -22,7 +22,8 @@ struct ImportSet {
 
     /// The lines to write, with what the registry has of them.
     private struct Chosen {
-        let time: PostgresTimestamp
+        /// Drawn before the rows of earlier installations are waited for.
+        let moment: Moment
         var counts = InstallationImporter.Counts()
         /// In the order of ids.
         var rows: [ImportedRow] = []
@@ -47,16 +48,15 @@ struct ImportSet {
         guard !chosen.rows.isEmpty else { return chosen.counts }
         try copyHolders(chosen, session)
         try session.copy(chosen.rows, ImportStatements.installations) { row, binds in
-            row.bind(of: app, topics: chosen.topics(of: row), at: chosen.time, to: &binds)
+            row.bind(of: app, topics: chosen.topics(of: row), at: chosen.moment, to: &binds)
         }
-        try writeOwners(of: chosen.rows, expectingNew: isNew, session)
+        try writeOwners(of: chosen, expectingNew: isNew, session)
         // After the waits for deletions of the same ids: their events come earlier.
-        let position: Int64 = try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
-        try copyEvents(chosen, at: position, session)
+        try copyEvents(chosen, at: Self.moment(session).position, session)
         if let counts = delta(of: chosen).statement(in: app) { _ = try session.execute(counts) }
         if !isNew {
             let ids = chosen.rows.map(\.id.rawValue)
-            _ = try session.execute(RegistrationStatements.checkOrder(of: ids, in: app, at: Timestamp(chosen.time)))
+            _ = try session.execute(RegistrationStatements.checkOrder(of: ids, in: app, at: chosen.moment.time))
         }
         return chosen.counts
     }
@@ -66,7 +66,7 @@ struct ImportSet {
     func forecast(_ policy: AppPolicy, in session: PostgresSession) throws -> InstallationImporter.Counts {
         let chosen = try choose(expectingNew: false, session)
         var counts = chosen.counts
-        counts.forecast = ImportForecast(chosen.rows, CleanUpBounds(policy, asOf: Timestamp(chosen.time)))
+        counts.forecast = ImportForecast(chosen.rows, CleanUpBounds(policy, asOf: chosen.moment.time))
         return counts
     }
 }
@@ -79,8 +79,8 @@ extension ImportSet {
         let present = isNew ? [] : try presentInstallations(session)
         var rest = rows.filter { !present.contains($0.id) }
         let guards = try Guards(of: rest, in: app, session)
-        var chosen = Chosen(time: try session.execute(ImportStatements.now)[0].decode(0), choices: guards.choices)
-        rest = rest.filter { !guards.refuse($0, at: Timestamp(chosen.time)) }.firsts { $0.address(in: app) }
+        var chosen = Chosen(moment: try moment(session), choices: guards.choices)
+        rest = rest.filter { !guards.refuse($0, at: chosen.moment.time) }.firsts { $0.address(in: app) }
         if !isNew {
             let holders = try lockHolders(of: rest, session)
             rest = rest.filter { (holders[$0.address(in: app)] ?? nil) == nil }
@@ -94,6 +94,20 @@ extension ImportSet {
         chosen.counts.skipped = ids.count { !known.contains($0) }
         chosen.counts.topicChoices = rest.reduce(0) { $0 + $1.installation.topicChoices.count }
         return chosen
+    }
+
+    private static func moment(_ session: PostgresSession) throws -> Moment {
+        try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+    }
+
+    /// The generations of the lines' clients are of another registry. Those of this one begin above them.
+    private func moment(_ session: PostgresSession) throws -> Moment {
+        let moment = try Self.moment(session)
+        let highest = rows.lazy.compactMap(\.installation.generation).max() ?? 0
+        guard Installation.firstGeneration(moment.number) <= highest else { return moment }
+        _ = try session.execute(ImportStatements.lockNumbers)
+        _ = try session.execute(PostgresStatement(ImportStatements.raiseNumber, Installation.number(after: highest)))
+        return try Self.moment(session)
     }
 
     private func presentInstallations(_ session: PostgresSession) throws -> Set<InstallID> {
@@ -121,7 +135,7 @@ extension ImportSet {
             _ = try session.execute(LockBuckets(users: users, sessions: sessions, in: app).shared)
             for row in try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, users)) {
                 let user = try RememberedUser(row)
-                refusedBefore[users[user.index]] = user.refusedBefore
+                refusedBefore[users[user.index]] = user.logout?.time
                 choices[users[user.index]] = user.choices
             }
             guard !sessions.isEmpty else { return }
@@ -158,8 +172,9 @@ extension ImportSet {
     }
 
     /// The row of a returning user exists already.
-    private func writeOwners(of rows: [ImportedRow], expectingNew isNew: Bool, _ session: PostgresSession) throws {
-        let bound = rows.compactMap { row in row.installation.userID.map { (row, $0) } }
+    private func writeOwners(of chosen: Chosen, expectingNew isNew: Bool, _ session: PostgresSession) throws {
+        let number = chosen.moment.number
+        let bound = chosen.rows.compactMap { row in row.installation.userID.map { (row, $0) } }
         guard !bound.isEmpty else { return }
         guard isNew else {
             var owners = OwnerChanges()
@@ -167,24 +182,24 @@ extension ImportSet {
                 let owned = row.installation.session.map { Owner.Session(id: $0.id, expiresAt: $0.expiresAt) }
                 owners.add(from: nil, to: Owner(userID: userID, session: owned), on: row.id)
             }
-            if let begun = owners.begun(in: app) { _ = try session.execute(begun) }
+            if let begun = owners.begun(in: app, number: number) { _ = try session.execute(begun) }
             return
         }
         _ = try session.copyIn(ImportStatements.owners) { writer in
             for (row, userID) in bound {
                 try writer.write(
-                    app.rawValue, userID.rawValue, row.id.rawValue, row.installation.session?.id.rawValue)
+                    app.rawValue, userID.rawValue, row.id.rawValue, row.installation.session?.id.rawValue, number)
             }
         }
     }
 
     private func copyEvents(_ chosen: Chosen, at position: Int64, _ session: PostgresSession) throws {
-        let generation = chosen.time.microsecondsSince1970
+        let (time, generation) = (chosen.moment.time.postgres, Installation.firstGeneration(chosen.moment.number))
         _ = try session.copyIn(ImportStatements.events) { writer in
             for row in chosen.rows {
                 func write(_ event: EventKind, before: Int64, topics: [String]?) throws {
                     try writer.write(
-                        position, chosen.time, app.rawValue, row.id.rawValue, event.rawValue, ImportStatements.reason,
+                        position, time, app.rawValue, row.id.rawValue, event.rawValue, ImportStatements.reason,
                         ImportStatements.actor, row.installation.token.provider.rawValue, row.tokenSHA256,
                         row.installation.userID?.rawValue, InstallationState.active.rawValue, before, generation,
                         topics)

@@ -30,14 +30,14 @@ final class ImportedRow: Sendable {
     /// Binds the columns of `ImportStatements.installations`.
     ///
     /// An empty registration digest matches no registration: the first registration writes the row, and may bind a
-    /// session. A time in the future counts as now. The generation begins at the microsecond of the import, above all
-    /// earlier generations of this id.
+    /// session. A time in the future counts as now.
     ///
     /// - Parameter topics: the choices, over those of the user.
-    func bind(of app: AppNumber, topics: TopicChoices, at now: PostgresTimestamp, to binds: inout PostgresBinds) {
+    func bind(of app: AppNumber, topics: TopicChoices, at moment: Moment, to binds: inout PostgresBinds) {
+        let now = moment.time.postgres
         let registrant = userSHA256.map { UserDigest.registrant($0) }
-        let generation = now.microsecondsSince1970
-        let seenAt = installation.lastSeenAt.map { min($0, Timestamp(now)) } ?? Timestamp(now)
+        let generation = Installation.firstGeneration(moment.number)
+        let seenAt = installation.lastSeenAt.map { min($0, moment.time) } ?? moment.time
         binds.bind(app.rawValue)
         binds.bind(installation.installID.rawValue)
         binds.bind(installation.token.provider.rawValue)

@@ -73,7 +73,7 @@ public struct PostgresInstallationStore: InstallationStore {
                 + [deletion.credential.map { CredentialStatements.tombstones(of: $0, on: deletion.key, in: app) }]
                 .compactMap(\.self))
         let stored = try results[2].first.map { try InstallationColumns.decode($0) }
-        let moment = try Moment(results[3], resources.clock)
+        let moment = try Moment(results[3])
         if let credential = deletion.credential {
             let tombstones = try Tombstones(results[4][0], of: credential, on: deletion.key, in: app)
             let hasEnded = tombstones.hasEnded(
@@ -91,7 +91,7 @@ public struct PostgresInstallationStore: InstallationStore {
             var changes = ChangeSet(in: app, at: moment.time)
             changes.delete(stored)
             changes.record([event])
-            try await transaction.commit(changes, at: moment.position)
+            try await transaction.commit(changes, at: moment)
         }
     }
 

@@ -34,7 +34,6 @@ struct NotificationWriter: Sendable {
     private static let singleAttemptsMax = 40
 
     let postgres: PostgresClient
-    let clock: RegistryClock
     let meters: NotificationMeters
 
     /// - Throws: `PostgresError`, `LostRace`: nothing was written.
@@ -61,7 +60,7 @@ struct NotificationWriter: Sendable {
         var boxes = LockedBoxes(posts, targets.map { (try? $0.get()) ?? [] })
         guard !boxes.isEmpty else { return targets.map { $0.map { _ in [] }.mapError { $0 } } }
         let results = try await transaction.execute(boxes.reads(in: app))
-        try boxes.load(results, clock)
+        try boxes.load(results)
         let outcomes = try targets.enumerated().map { index, targets -> Result<[PostedNotification], any Error> in
             switch targets {
             case .success(let targets): .success(try boxes.store(posts[index], index: index, for: targets))
@@ -129,9 +128,9 @@ struct LockedBoxes {
 
     /// - Parameter results: of `reads`.
     /// - Throws: `LostRace` if an epoch has ended since the addressees were read.
-    mutating func load(_ results: [PostgresResult], _ clock: RegistryClock) throws {
+    mutating func load(_ results: [PostgresResult]) throws {
         guard results[2].count == epochs.count else { throw LostRace() }
-        now = clock.now(Timestamp(try results[4][0].decode(0, as: PostgresTimestamp.self)))
+        now = Timestamp(try results[4][0].decode(0, as: PostgresTimestamp.self))
         var waiting: [String: [NotificationBox.Waiting]] = [:]
         for row in results[3] {
             waiting[try row.decode(0), default: []].append(

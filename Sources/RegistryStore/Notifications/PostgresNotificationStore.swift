@@ -12,7 +12,7 @@ public struct PostgresNotificationStore: NotificationStore {
     public init(_ resources: LoopResources) {
         self.resources = resources
         let writer = NotificationWriter(
-            postgres: resources.postgres, clock: resources.clock, meters: NotificationMeters())
+            postgres: resources.postgres, meters: NotificationMeters())
         self.writer = writer
         posts = WriteCoalescer(resources, meters: WriteMeters("notification")) { batch, patience in
             try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }

@@ -7,7 +7,6 @@ struct LockedRegistrations {
     let batch: [PendingRegistration]
     /// Of each registration of the batch.
     let cells: [Int64]
-    let clock: RegistryClock
     let patience: LockPatience
     /// Those whose new tokens are added together with their holders, because the look-up found neither the installation
     /// nor, on plain PostgreSQL, the token.
@@ -20,10 +19,9 @@ struct LockedRegistrations {
     /// - Parameter isFirstAttempt: whether to trust the look-up about the rows and the holders of the registrations'
     ///   tokens. The next attempt does not trust it.
     init(
-        _ batch: [PendingRegistration], cells: [Int64], clock: RegistryClock, patience: LockPatience,
-        isFirstAttempt: Bool
+        _ batch: [PendingRegistration], cells: [Int64], patience: LockPatience, isFirstAttempt: Bool
     ) {
-        (self.batch, self.cells, self.clock, self.patience) = (batch, cells, clock, patience)
+        (self.batch, self.cells, self.patience) = (batch, cells, patience)
         creators = isFirstAttempt ? batch.filter { if case .absent = $0.finding { true } else { false } } : []
         guard isFirstAttempt else {
             (movers, adders) = (batch, batch)
@@ -54,14 +52,14 @@ struct LockedRegistrations {
         let present = try rest.prefix(installations.count).joined().map { try InstallationColumns.decode($0) }
         try checkHolders(locked, of: present)
         rest = rest.dropFirst(installations.count)
-        let moment = try Moment(rest.removeFirst(), clock)
+        let moment = try Moment(rest.removeFirst())
         let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
         let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
-            userChoices: try await userChoices(choices, present, transaction), now: moment.time)
+            userChoices: try await userChoices(choices, present, transaction), now: moment.time, number: moment.number)
         var (changes, outcomes) = ChangeSet.registering(batch, cells: cells, loaded, present, at: moment.time)
         changes.hold(added)
-        try await transaction.commit(changes, at: moment.position)
+        try await transaction.commit(changes, at: moment)
         return outcomes
     }
 
@@ -164,14 +162,16 @@ extension ChangeSet {
     }
 }
 
-/// The time of a transaction, and its position in the change feed.
-struct Moment {
+/// The time of a transaction, its position in the change feed, and its number, which orders it among the transactions
+/// whose locks it has waited for.
+struct Moment: Sendable {
     let time: Timestamp
     let position: Int64
+    let number: Int64
 
     /// - Parameter rows: of `RegistrationStatements.now`.
-    init(_ rows: PostgresResult, _ clock: RegistryClock) throws {
-        time = clock.now(Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self)))
-        position = try rows[0].decode(1)
+    init(_ rows: PostgresResult) throws {
+        time = Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self))
+        (position, number) = (try rows[0].decode(1), try rows[0].decode(2))
     }
 }

@@ -8,12 +8,12 @@ struct RegistrationCoalescer: Sendable {
     private let writes: WriteCoalescer<PendingRegistration>
 
     init(_ resources: LoopResources) {
-        let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: resources.postgres.isDistributed)
+        let lookUp = RegistrationLookUp(isDistributed: resources.postgres.isDistributed)
         let meters = WriteMeters("registration")
         lookUps = ReadCoalescer(
             resources, meters: meters, statements: lookUp.statements, decode: lookUp.results(of:in:))
         let writer = RegistrationWriter(
-            postgres: resources.postgres, cells: resources.cells, clock: resources.clock)
+            postgres: resources.postgres, cells: resources.cells)
         writes = WriteCoalescer(resources, meters: meters) { batch, patience in
             try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
         }
@@ -46,7 +46,6 @@ struct RegistrationWriter: Sendable {
 
     let postgres: PostgresClient
     let cells: RollUpCells
-    let clock: RegistryClock
 
     /// - Returns: results in the order of the batch. If only a part was written, the others have the error that kept
     ///   them from being written.
@@ -77,20 +76,11 @@ struct RegistrationWriter: Sendable {
     ) async throws -> [Result<RegistrationOutcome, any Error>] {
         let attemptsMax = batch.count > 1 ? Self.batchAttemptsMax : Self.singleAttemptsMax
         var isFirstAttempt = true
-        var isBehindHistory = false
         return try await postgres.withTransaction(attemptsMax: attemptsMax) { transaction in
-            if isBehindHistory {
-                try await clock.catchUp(withHistoryOf: batch.map(\.key), in: batch[0].app, transaction)
-            }
             let locked = LockedRegistrations(
-                batch, cells: numbers, clock: clock, patience: patience, isFirstAttempt: isFirstAttempt)
+                batch, cells: numbers, patience: patience, isFirstAttempt: isFirstAttempt)
             isFirstAttempt = false
-            do {
-                return try await locked.write(transaction)
-            } catch {
-                isBehindHistory = error.isFailedCheckOfOrder
-                throw error
-            }
+            return try await locked.write(transaction)
         }
     }
 

@@ -59,7 +59,7 @@ struct RegistrationGuards {
         var choices = Dictionary(uniqueKeysWithValues: users.map { ($0.id, TopicChoices()) })
         for user in try results[1].map(RememberedUser.init) {
             let id = users[user.index].id
-            tombstones.users[.init(app: app, userID: id)] = user.refusedBefore
+            tombstones.users[.init(app: app, userID: id)] = user.logout
             choices[id] = user.choices
         }
         if !sessions.isEmpty { try decodeSessions(results[2], into: &tombstones) }
@@ -72,10 +72,9 @@ struct RegistrationGuards {
             let id = sessions[try row.position].id
             let session = Tombstones.Session(app: app, sessionID: id)
             tombstones.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-            tombstones.keptSessions[session] = try row.decode(2, as: PostgresTimestamp?.self).map(Timestamp.init)
+            tombstones.keptSessions[session] = try row.decode(2)
             guard let userID = try row.decode(3, as: [UInt8]?.self).flatMap({ userIDs[$0] }) else { continue }
-            tombstones.leftSessions[.init(app: app, sessionID: id, userID: userID)] = Timestamp(
-                try row.decode(4, as: PostgresTimestamp.self))
+            tombstones.leftSessions[.init(app: app, sessionID: id, userID: userID)] = try row.decode(4)
         }
     }
 }

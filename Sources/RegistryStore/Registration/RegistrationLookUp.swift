@@ -34,7 +34,6 @@ struct RegistrationLookUp: Sendable {
 
     typealias Results = [Result<Found, any Error>]
 
-    let clock: RegistryClock
     let isDistributed: Bool
 
     /// For registrations of one app.
@@ -61,7 +60,7 @@ struct RegistrationLookUp: Sendable {
         return zip(batch, results[0]).map { item, row in
             Result {
                 try item.check(directoryVersion: row.decode(19))
-                let now = clock.now(Timestamp(try row.decode(0)))
+                let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
                 guard row.isNull(1) else { return try find(item.sent, in: row, at: now) }
                 return .finding(row.isNull(18) ? .absent : .claimed)
             }
@@ -72,7 +71,8 @@ struct RegistrationLookUp: Sendable {
     ///   - rows: of `RegistrationStatements.lookUpOnCitus`.
     ///   - moment: of `DirectoryStatements.moment`.
     private func resultsOnCitus(of batch: [Item], in rows: PostgresResult, moment: PostgresRow) throws -> Results {
-        let (version, now) = (try moment.decode(0, as: Int64.self), clock.now(Timestamp(try moment.decode(1))))
+        let version: Int64 = try moment.decode(0)
+        let now = Timestamp(try moment.decode(1, as: PostgresTimestamp.self))
         let found = try Dictionary(
             rows.map { (try $0.decode(0, as: String.self), $0) }, uniquingKeysWith: { first, _ in first })
         return batch.map { item in

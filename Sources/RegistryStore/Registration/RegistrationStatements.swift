@@ -44,10 +44,11 @@ enum RegistrationStatements {
             i.provider, i.credential_issued_at, i.epoch, i.topic_choices, i.p256dh, i.auth
         """
 
-    /// Runs after the locks: every transaction that this one waited for has ended, so the position is above theirs.
+    /// Runs after the locks: every transaction that this one waited for has ended, so the position and the number are
+    /// above theirs.
     static let now = PreparedSQL(
-        serving: "Every call that changes a binding (R12): reads the time and the position of its events.",
-        "SELECT clock_timestamp(), \(sql: EventStatements.position)")
+        serving: "Every call that changes a binding (R12): reads its time and position, and draws its number.",
+        "SELECT clock_timestamp(), \(sql: EventStatements.position), nextval('change_number')")
 
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
 
@@ -156,10 +157,9 @@ enum RegistrationStatements {
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
     /// An INSERT waits for a transaction that deletes an earlier installation of the same id, and continues when that
-    /// transaction has ended. The position and the generation were drawn before the wait, the event's id after it. This
-    /// statement reads the event before, which may be of the earlier installation. If its position, generation or time
-    /// is higher, the statement divides by zero, which rolls the transaction back (`isLostRace`). Its time is higher if
-    /// the clock was set back: this event might lie in a month that is dropped before the one of the earlier event.
+    /// transaction has ended. The position was drawn before the wait, the event's id after it. This statement reads the
+    /// event before, which may be of the earlier installation. If its position is higher, the statement divides by
+    /// zero, which rolls the transaction back (`isLostRace`).
     ///
     /// The two bounds of the time limit the scan to two months; the order makes it read single rows by key, whatever
     /// the planner's statistics are. On Citus, where a statement of one table is planned once for a session, it reads
@@ -170,19 +170,16 @@ enum RegistrationStatements {
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
-                SELECT id, position, generation_after, at FROM token_event WHERE \(sql: isOfCreated)
+                SELECT id, position FROM token_event WHERE \(sql: isOfCreated)
                 ORDER BY id DESC OFFSET 1 LIMIT 1) AS before
             CROSS JOIN LATERAL (
-                SELECT position, generation_after, at FROM token_event WHERE \(sql: isOfCreated) AND id > before.id
+                SELECT position FROM token_event WHERE \(sql: isOfCreated) AND id > before.id
                 ORDER BY id DESC LIMIT 1) AS last
-            WHERE last.position < before.position OR last.generation_after < before.generation_after
-                OR last.at < before.at
+            WHERE last.position < before.position
         ) THEN 0 ELSE 1 END
         """,
         distributed: """
             SELECT 1 / CASE WHEN (array_agg(position ORDER BY id DESC))[1] < (array_agg(position ORDER BY id DESC))[2]
-                OR (array_agg(generation_after ORDER BY id DESC))[1] < (array_agg(generation_after ORDER BY id DESC))[2]
-                OR (array_agg(at ORDER BY id DESC))[1] < (array_agg(at ORDER BY id DESC))[2]
                 THEN 0 ELSE 1 END
             FROM token_event
             WHERE app_id = $1 AND install_id = ANY ($2)

@@ -25,6 +25,7 @@ public struct RollUpFold {
         /// The oldest transaction that ran before the deltas were read.
         let oldest: Int64
         let transaction: Int64
+        /// The present time, or that of the last sweep if the clock was set back.
         let time: PostgresTimestamp
     }
 
@@ -68,10 +69,11 @@ public struct RollUpFold {
     private mutating func lock(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         guard let state = results[1].first else { return nil }
         let moment = try results[0][0]
+        let now: PostgresTimestamp = try moment.decode(2)
         let lock = Lock(
             horizon: try state.decode(0), folded: try state.decode(1), marks: try state.decode(2),
             isMarkDue: try state.decode(3), oldest: try moment.decode(0), transaction: try moment.decode(1),
-            time: try moment.decode(2))
+            time: max(now, try state.decode(4, as: PostgresTimestamp?.self) ?? now))
         outcome = Outcome()
         phase = .bounding(lock)
         return [
@@ -99,9 +101,11 @@ public struct RollUpFold {
         let deltas: Int64 = try row.decode(0)
         outcome?.deltas = Int(deltas)
         let marks = lock.isMarkDue ? Array((lock.marks + [horizon]).suffix(RollUpStatements.marksMax)) : lock.marks
+        let hasExpired: Bool = try results[1][0].decode(0)
         var unit = [
             RollUpStatements.setState(
-                app, horizon: horizon, folded: lock.folded + deltas, marks: marks, isMarked: lock.isMarkDue)
+                app, horizon: horizon, folded: lock.folded + deltas, marks: marks, isMarked: lock.isMarkDue,
+                sweptUntil: hasExpired ? lock.time : nil)
         ]
         let (rows, expiries) = (try row.decode(1, as: [String].self), try row.decode(2, as: [String].self))
         if !rows.isEmpty { unit.append(RollUpStatements.remove(rows, app)) }
@@ -111,8 +115,7 @@ public struct RollUpFold {
             removal = unit.count
             unit.append(RollUpStatements.removeDeltas(app, from: first, to: marks[0]))
         }
-        if try results[1][0].decode(0) {
-            unit.append(RollUpStatements.advanceClock(to: lock.time))
+        if hasExpired {
             sweep = unit.count
             unit.append(RollUpStatements.sweep(app, until: lock.time, batch: batch, by: lock.transaction))
         }

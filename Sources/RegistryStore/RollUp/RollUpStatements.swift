@@ -33,9 +33,6 @@ enum RollUpStatements {
             "hasExpired", serving: "Service, clean-up (R13): checks whether sessions have expired.",
             hasExpired(NamedStatement.app, at: NamedStatement.time)),
         NamedStatement(
-            "advanceClock", serving: "Service, clean-up (R13): stores the time up to which sessions are swept.",
-            advanceClock(to: NamedStatement.time)),
-        NamedStatement(
             "sweep", serving: "Service, clean-up (R7, R13): writes deltas of expired sessions.",
             sweep(NamedStatement.app, until: NamedStatement.time, batch: 1, by: 0)),
         NamedStatement(
@@ -46,7 +43,7 @@ enum RollUpStatements {
             removeExpiries([], NamedStatement.app)),
         NamedStatement(
             "setState", serving: "Service, clean-up (R13): stores up to which transaction deltas are folded.",
-            setState(NamedStatement.app, horizon: 0, folded: 0, marks: [], isMarked: true)),
+            setState(NamedStatement.app, horizon: 0, folded: 0, marks: [], isMarked: true, sweptUntil: nil)),
         NamedStatement(
             "removeDeltas", serving: "Service, clean-up (R13): deletes deltas that were folded ten minutes ago.",
             removeDeltas(NamedStatement.app, from: 0, to: 0)),
@@ -103,14 +100,13 @@ enum RollUpStatements {
     /// ones), this transaction, and the time.
     static let moment: PostgresStatement = """
         SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_xact_id()::text::bigint,
-            greatest(latest, now())
-        FROM registry_clock
+            now()
         """
 
     /// Returns no row if another session has the lock.
     static func lock(_ app: AppNumber) -> PostgresStatement {
         """
-        SELECT horizon, folded, marks, \(sql: isMarkDue) FROM rollup_state
+        SELECT horizon, folded, marks, \(sql: isMarkDue), swept_until FROM rollup_state
         WHERE app_id = \(app.rawValue) FOR UPDATE SKIP LOCKED
         """
     }
@@ -181,11 +177,6 @@ enum RollUpStatements {
         "SELECT EXISTS (SELECT FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time))"
     }
 
-    /// Afterwards, audiences use no earlier time.
-    static func advanceClock(to time: PostgresTimestamp) -> PostgresStatement {
-        "UPDATE registry_clock SET latest = \(time) WHERE latest < \(time)"
-    }
-
     /// Moves a batch of expired sessions, the earliest first, into deltas of this transaction. Returns the number of
     /// rows.
     static func sweep(
@@ -228,13 +219,17 @@ enum RollUpStatements {
         ).unprepared()
     }
 
-    /// - Parameter isMarked: whether `marks` has a new one.
+    /// - Parameters:
+    ///   - isMarked: whether `marks` has a new one.
+    ///   - sweptUntil: if a sweep follows, its time. Afterwards, audiences use no earlier one.
     static func setState(
-        _ app: AppNumber, horizon: Int64, folded: Int64, marks: [Int64], isMarked: Bool
+        _ app: AppNumber, horizon: Int64, folded: Int64, marks: [Int64], isMarked: Bool,
+        sweptUntil: PostgresTimestamp?
     ) -> PostgresStatement {
         let mark: PostgresSQL = isMarked ? ", marked_at = now()" : ""
         return """
-            UPDATE rollup_state SET horizon = \(horizon), folded = \(folded), marks = \(marks)\(sql: mark)
+            UPDATE rollup_state SET horizon = \(horizon), folded = \(folded), marks = \(marks)\(sql: mark),
+                swept_until = coalesce(\(sweptUntil), swept_until)
             WHERE app_id = \(app.rawValue)
             """
     }

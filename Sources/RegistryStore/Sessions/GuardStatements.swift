@@ -21,30 +21,30 @@ enum GuardStatements {
     static let users = PreparedSQL(
         serving: "PUT …/installations/{installId}, PATCH …/users/{userId}/topics, import (R7): reads users.",
         """
-        SELECT k.position, u.refused_before, u.topics
+        SELECT k.position, u.refused_before, u.refused_number, u.topics
         FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
         CROSS JOIN LATERAL (
-            SELECT refused_before, topics FROM user_guard
+            SELECT refused_before, refused_number, topics FROM user_guard
             WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0) AS u
         """,
         distributed: """
-            SELECT array_position($2::bytea[], user_sha256)::bigint, refused_before, topics FROM user_guard
-            WHERE app_id = $1 AND user_sha256 = ANY ($2)
+            SELECT array_position($2::bytea[], user_sha256)::bigint, refused_before, refused_number, topics
+            FROM user_guard WHERE app_id = $1 AND user_sha256 = ANY ($2)
             """)
 
     /// Returns the index of each session in `$2` that has a row.
     static let sessions = PreparedSQL(
         serving: "PUT …/installations/{installId}, import (R7): reads sessions.",
         """
-        SELECT k.position, s.ended_at, s.kept_at, s.user_sha256, s.left_at
+        SELECT k.position, s.ended_at, s.kept_number, s.user_sha256, s.left_number
         FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
         CROSS JOIN LATERAL (
-            SELECT ended_at, kept_at, user_sha256, left_at FROM session
+            SELECT ended_at, kept_number, user_sha256, left_number FROM session
             WHERE app_id = $1 AND session_id = k.session_id OFFSET 0) AS s
         """,
         distributed: """
-            SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_at, user_sha256, left_at FROM session
-            WHERE app_id = $1 AND session_id = ANY ($2)
+            SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_number, user_sha256, left_number
+            FROM session WHERE app_id = $1 AND session_id = ANY ($2)
             """)
 
     /// Runs after the installations are locked. No id is twice in `$2`. Citus plans a statement of one table once for a
@@ -76,8 +76,8 @@ enum GuardStatements {
     static let endSession = PreparedSQL(
         serving: "DELETE …/sessions/{sessionId} (R7): ends a session.",
         """
-        INSERT INTO session AS s (app_id, session_id, left_at, ended_at)
-        SELECT $1, $2, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
+        INSERT INTO session AS s (app_id, session_id, recorded_at, ended_at)
+        SELECT $1, $2, clock_timestamp(), clock_timestamp()
         ON CONFLICT (app_id, session_id) DO UPDATE SET ended_at = excluded.ended_at
         """)
 
@@ -85,16 +85,14 @@ enum GuardStatements {
     /// digest.
     ///
     /// It runs after `endSessionsOfBindings`: a session that this statement did not find bound any more has left before
-    /// now. Its time is later than that of the logout before, which may have excepted a session at its own time, even
-    /// if the clock stands still. Citus allows only immutable functions here.
+    /// now, with a lower number.
     static let refuseUser = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
-        INSERT INTO user_guard AS u (app_id, user_sha256, refused_before)
-        SELECT $1, $2, \(sql: RegistryClockStatements.now)
-        ON CONFLICT (app_id, user_sha256) DO UPDATE SET refused_before = greatest(
-            excluded.refused_before,
-            (u.refused_before AT TIME ZONE 'UTC' + interval '1 microsecond') AT TIME ZONE 'UTC')
+        INSERT INTO user_guard (app_id, user_sha256, refused_before, refused_number)
+        SELECT $1, $2, clock_timestamp(), nextval('change_number')
+        ON CONFLICT (app_id, user_sha256)
+        DO UPDATE SET refused_before = excluded.refused_before, refused_number = excluded.refused_number
         """)
 
     /// Runs before `refuseUser`: a session that an earlier logout ended stays ended, though this logout excepts it.
@@ -105,18 +103,19 @@ enum GuardStatements {
         UPDATE session s SET ended_at = u.refused_before
         FROM user_guard u
         WHERE u.app_id = $1 AND u.user_sha256 = $2 AND s.app_id = $1 AND s.session_id = $3 AND s.user_sha256 = $2
-            AND (s.ended_at IS NULL OR s.ended_at < u.refused_before) AND s.left_at < u.refused_before
-            AND (s.kept_at IS NULL OR s.kept_at < u.refused_before)
+            AND (s.ended_at IS NULL OR s.ended_at < u.refused_before) AND s.left_number < u.refused_number
+            AND (s.kept_number IS NULL OR s.kept_number < u.refused_number)
         """)
 
     /// Runs after `refuseUser`. Adds the session `$3` if it was never seen.
     static let keepSession = PreparedSQL(
         serving: "POST …/users/{userId}/logout with `except` (R7): excepts a session.",
         """
-        INSERT INTO session (app_id, session_id, user_sha256, left_at, kept_at)
-        SELECT u.app_id, $3, $2, u.refused_before, u.refused_before
+        INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number, kept_number)
+        SELECT u.app_id, $3, $2, u.refused_before, u.refused_number, u.refused_number
         FROM user_guard u WHERE u.app_id = $1 AND u.user_sha256 = $2
-        ON CONFLICT (app_id, session_id) DO UPDATE SET kept_at = excluded.kept_at
+        ON CONFLICT (app_id, session_id)
+        DO UPDATE SET recorded_at = excluded.recorded_at, kept_number = excluded.kept_number
         """)
 
     /// The sessions in which the user `$2` is bound now, except the session `$3`. A device may use one session id for
@@ -126,8 +125,8 @@ enum GuardStatements {
     static let endSessionsOfBindings = PreparedSQL(
         serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): ends the user's sessions.",
         """
-        INSERT INTO session AS s (app_id, session_id, left_at, ended_at)
-        SELECT $1::integer, o.session_id, \(sql: RegistryClockStatements.now), \(sql: RegistryClockStatements.now)
+        INSERT INTO session AS s (app_id, session_id, recorded_at, ended_at)
+        SELECT $1::integer, o.session_id, clock_timestamp(), clock_timestamp()
         FROM (
             SELECT DISTINCT session_id FROM installation_owner
             WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND session_id IS NOT NULL
@@ -139,27 +138,26 @@ enum GuardStatements {
     // MARK: Leaving an installation
 
     /// Sessions that left installations, with their users.
-    static func leave(_ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber) -> PostgresStatement {
+    ///
+    /// - Parameter number: of the transaction, drawn when the installations were locked: a logout of the user after the
+    ///   sessions have left has a higher one, and no binding began before a logout that has a lower one.
+    static func leave(
+        _ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber, number: Int64
+    ) -> PostgresStatement {
         let sorted = Dictionary(sessions.map { ($0.id.rawValue, $0.userID) }, uniquingKeysWith: { first, _ in first })
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         return PostgresStatement(
-            leaveSessions, app.rawValue, sorted.map(\.key), sorted.map { UserDigest.sha256($0.value) })
+            leaveSessions, app.rawValue, number, sorted.map(\.key), sorted.map { UserDigest.sha256($0.value) })
     }
 
-    /// A logout of the user ends a session that left before it, and no other, even if the clock stands still: so a
-    /// session left a microsecond ago, but not before the last logout, which has not ended it. The time is that of the
-    /// same clock as the logout's: a service may have seen a later one. A session that has a row keeps it.
+    /// A logout of the user ends a session that left before it. A session that has a row keeps it.
     private static let leaveSessions = PreparedSQL(
         serving: "Every call and job that ends or replaces a binding (R7): remembers its session."
     ) { source in
-        let rows: PostgresSQL = "unnest($2::text[], $3::bytea[]) AS k (session_id, user_sha256)"
-        let now = source.isDistributed ? source.time : RegistryClockStatements.now
+        let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
         return """
-            INSERT INTO session (app_id, session_id, user_sha256, left_at)
-            SELECT \(sql: source.app), k.session_id, k.user_sha256, greatest(
-                    \(sql: now) - interval '1 microsecond',
-                    (SELECT refused_before FROM user_guard
-                        WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0))
+            INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number)
+            SELECT \(sql: source.app), k.session_id, k.user_sha256, \(sql: source.time), $2::bigint
             FROM \(sql: source.beside(rows))
             ORDER BY k.session_id
             ON CONFLICT DO NOTHING
@@ -193,13 +191,21 @@ enum GuardStatements {
 struct RememberedUser {
     /// In the array that was sent.
     let index: Int
-    /// When all sessions of the user were ended.
-    let refusedBefore: Timestamp?
+    /// The last end of all sessions of the user.
+    let logout: Tombstones.UserLogout?
     let choices: TopicChoices
 
     init(_ row: PostgresRow) throws {
         index = try row.decode(0, as: Int.self) - 1
-        refusedBefore = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
-        choices = TopicChoices(codes: try row.decode(2, as: [Int32]?.self) ?? [])
+        logout = try row.userLogout(1)
+        choices = TopicChoices(codes: try row.decode(3, as: [Int32]?.self) ?? [])
+    }
+}
+
+extension PostgresRow {
+    /// The time and the number in these two columns.
+    func userLogout(_ column: Int) throws -> Tombstones.UserLogout? {
+        guard let time = try decode(column, as: PostgresTimestamp?.self) else { return nil }
+        return Tombstones.UserLogout(time: Timestamp(time), number: try decode(column + 1))
     }
 }

@@ -19,7 +19,6 @@ struct InstallationTopicsWriter: Sendable {
     private static let attemptsMax = 20
 
     let postgres: PostgresClient
-    let clock: RegistryClock
 
     /// - Throws: `PostgresError`: nothing was written.
     func write(
@@ -43,7 +42,7 @@ struct InstallationTopicsWriter: Sendable {
                 PostgresStatement(TopicChoiceStatements.ofOwners, app.rawValue, ids),
             ] + checks.statements)
         let rest = Array(results[setUp.count...])
-        let moment = try Moment(rest[1], clock)
+        let moment = try Moment(rest[1])
         let refused = try checks.refusals(rest[3...], at: moment.time)
         let stored = try rest[0].map { try InstallationColumns.decode($0) }
         let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
@@ -65,7 +64,7 @@ struct InstallationTopicsWriter: Sendable {
             }
             .mapError { $0 as any Error }
         }
-        try await transaction.commit(changes, at: moment.position)
+        try await transaction.commit(changes, at: moment)
         return outcomes
     }
 

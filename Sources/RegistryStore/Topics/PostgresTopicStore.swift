@@ -9,11 +9,11 @@ public struct PostgresTopicStore: TopicStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let ofInstallations = InstallationTopicsWriter(postgres: resources.postgres, clock: resources.clock)
+        let ofInstallations = InstallationTopicsWriter(postgres: resources.postgres)
         installations = WriteCoalescer(resources, meters: WriteMeters("installation_topics")) { batch, patience in
             try await resources.serving(batch[0].app) { try await ofInstallations.write(batch, patience) }
         }
-        let ofUsers = UserTopicsWriter(postgres: resources.postgres, clock: resources.clock)
+        let ofUsers = UserTopicsWriter(postgres: resources.postgres)
         users = WriteCoalescer(resources, meters: WriteMeters("user_topics")) { batch, patience in
             try await resources.serving(batch[0].app) { try await ofUsers.write(batch, patience) }
         }

@@ -20,7 +20,6 @@ struct UserTopicsWriter: Sendable {
     private static let pageMax: Int64 = 1_000
 
     let postgres: PostgresClient
-    let clock: RegistryClock
 
     /// - Throws: `PostgresError`: nothing was written.
     func write(
@@ -45,7 +44,7 @@ struct UserTopicsWriter: Sendable {
                 PostgresStatement(RegistrationStatements.now),
             ] + checks.statements)
         let rest = Array(results[setUp.count...])
-        let moment = try Moment(rest[3], clock)
+        let moment = try Moment(rest[3])
         let refused = try checks.refusals(rest[4...], at: moment.time)
         let present = Dictionary(
             uniqueKeysWithValues: try rest[1].map(RememberedUser.init).map { ($0.index, $0.choices) })
@@ -81,10 +80,11 @@ struct UserTopicsWriter: Sendable {
                 write.record([], changes.events)
                 let own = changes.choices.map { (UserDigest.sha256($0), $1) }
                 try await transaction.commit(
-                    write, at: changes.moment.position, after: [TopicChoiceStatements.write(own, in: app)])
+                    write, at: changes.moment, after: [TopicChoiceStatements.write(own, in: app)])
                 return
             }
-            let results = try await transaction.execute(write.statements + [lock(users, after: last, in: app)])
+            let results = try await transaction.execute(
+                write.statements(at: changes.moment) + [lock(users, after: last, in: app)])
             guard let next = results.last else { throw StoreError.failed("a page of installations is missing") }
             page = next
         }

@@ -16,20 +16,21 @@ enum CredentialStatements {
             credential.owner.session?.id.rawValue)
     }
 
-    /// The user's logout, the session's end, the session's exception from a logout, and the logouts of this
-    /// installation, with the session and without one. `$3` is the user's digest.
+    /// The session's end, its exception from a logout, the logouts of this installation, with the session and without
+    /// one, the time, when the session left an installation, and the user's logout. `$3` is the user's digest.
     private static let tombstonesSQL = PreparedSQL(
         serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads tombstones of a credential.",
         """
         SELECT
-            (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = $3),
             (SELECT ended_at FROM session WHERE app_id = $1 AND session_id = $4),
-            (SELECT kept_at FROM session WHERE app_id = $1 AND session_id = $4),
+            (SELECT kept_number FROM session WHERE app_id = $1 AND session_id = $4),
             (SELECT logged_out_at FROM installation_logout
                 WHERE app_id = $1 AND install_id = $2 AND user_sha256 = $3 AND session_id = $4),
             (SELECT logged_out_at FROM installation_logout
                 WHERE app_id = $1 AND install_id = $2 AND user_sha256 = $3 AND session_id = ''),
             statement_timestamp(),
-            (SELECT left_at FROM session WHERE app_id = $1 AND session_id = $4 AND user_sha256 = $3)
+            (SELECT left_number FROM session WHERE app_id = $1 AND session_id = $4 AND user_sha256 = $3),
+            (SELECT refused_before FROM user_guard WHERE app_id = $1 AND user_sha256 = $3),
+            (SELECT refused_number FROM user_guard WHERE app_id = $1 AND user_sha256 = $3)
         """)
 }

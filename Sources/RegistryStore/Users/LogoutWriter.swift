@@ -23,7 +23,6 @@ struct LogoutWriter: Sendable {
     private static let attemptsMax = 20
 
     let postgres: PostgresClient
-    let clock: RegistryClock
 
     /// - Throws: `PostgresError`: nothing was written.
     func write(
@@ -38,7 +37,7 @@ struct LogoutWriter: Sendable {
                     PostgresStatement(InstallationStatements.lock, app.rawValue, ids),
                     PostgresStatement(RegistrationStatements.now),
                 ])
-            let moment = try Moment(results[setUp.count + 1], clock)
+            let moment = try Moment(results[setUp.count + 1])
             let stored = try results[setUp.count].map { try InstallationColumns.decode($0) }
             let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
             let decisions = logouts.map { logout in
@@ -50,7 +49,7 @@ struct LogoutWriter: Sendable {
                 (try? decision.get()).map { (logout, $0) }
             }
             let changes = Self.changes(accepted, of: present, in: app, at: moment.time)
-            try await transaction.commit(changes, at: moment.position)
+            try await transaction.commit(changes, at: moment)
             return decisions.map { decision in
                 decision.map { LogoutOutcome(status: $0.status, generation: $0.generation) }.mapError { $0 }
             }

@@ -13,7 +13,7 @@ extension PostgresUserStore {
             }
             return try Tombstones(rows[0], of: credential, on: key, in: app).hasEnded(
                 credential, on: key, in: app, remembering: tombstones,
-                at: Timestamp(try rows[0].decode(5, as: PostgresTimestamp.self)))
+                at: Timestamp(try rows[0].decode(4, as: PostgresTimestamp.self)))
         } catch {
             throw StoreError(error)
         }
@@ -27,15 +27,15 @@ extension Tombstones {
     ) throws {
         self.init()
         let (userID, session) = (credential.owner.userID, credential.owner.session)
-        users[.init(app: app, userID: userID)] = try row.time(0)
+        users[.init(app: app, userID: userID)] = try row.userLogout(6)
         if let session {
-            endedSessions[.init(app: app, sessionID: session.id)] = try row.time(1)
-            keptSessions[.init(app: app, sessionID: session.id)] = try row.time(2)
-            leftSessions[.init(app: app, sessionID: session.id, userID: userID)] = try row.time(6)
+            endedSessions[.init(app: app, sessionID: session.id)] = try row.time(0)
+            keptSessions[.init(app: app, sessionID: session.id)] = try row.decode(1)
+            leftSessions[.init(app: app, sessionID: session.id, userID: userID)] = try row.decode(5)
         }
         guard let key else { return }
-        if let session { installations[.init(key: key, userID: userID, sessionID: session.id)] = try row.time(3) }
-        installations[.init(key: key, userID: userID, sessionID: nil)] = try row.time(4)
+        if let session { installations[.init(key: key, userID: userID, sessionID: session.id)] = try row.time(2) }
+        installations[.init(key: key, userID: userID, sessionID: nil)] = try row.time(3)
     }
 }
 

@@ -18,7 +18,7 @@ public struct PostgresUserStore: UserStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let writer = LogoutWriter(postgres: resources.postgres, clock: resources.clock)
+        let writer = LogoutWriter(postgres: resources.postgres)
         logouts = WriteCoalescer(resources, meters: WriteMeters("logout")) { batch, patience in
             try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
         }
@@ -86,23 +86,30 @@ public struct PostgresUserStore: UserStore {
 // MARK: - Transactions
 
 extension PostgresUserStore {
-    /// The result of one transaction, and the installation after which the next one continues; nil at the end.
-    private typealias Batch<Value> = (value: Value, last: String?)
+    /// The result of one transaction, and where the next one continues; nil at the end.
+    private typealias Batch<Value> = (value: Value, next: Continuation?)
+
+    private struct Continuation {
+        /// The last installation.
+        let installID: String
+        /// Of the first transaction: a user may have signed in since.
+        let number: Int64
+    }
 
     /// Runs transactions until there is nothing left, each in a turn of its own. Every error is thrown as a
     /// `StoreError`; if the call is repeated, it continues where this one ended.
     private func batches<Value: Sendable>(
-        in app: AppNumber, _ body: (_ after: String?) async throws -> Batch<Value>
+        in app: AppNumber, _ body: (Continuation?) async throws -> Batch<Value>
     ) async throws -> [Value] {
         do {
             return try await resources.serving(app) {
                 var values: [Value] = []
-                var after: String?
+                var next: Continuation?
                 repeat {
-                    let batch = try await resources.lone.withTurn(of: app) { [after] in try await body(after) }
+                    let batch = try await resources.lone.withTurn(of: app) { [next] in try await body(next) }
                     values.append(batch.value)
-                    after = batch.last
-                } while after != nil
+                    next = batch.next
+                } while next != nil
                 return values
             }
         } catch {
@@ -148,21 +155,23 @@ extension PostgresUserStore {
     }
 
     private func endBatch(
-        _ end: SessionEnd, after: String?, _ transaction: PostgresTransaction
+        _ end: SessionEnd, after: Continuation?, _ transaction: PostgresTransaction
     ) async throws -> Batch<Int> {
         let (app, limit) = (end.app.rawValue, Self.installationsPerTransaction)
         let page =
             switch end.scope {
             case .session(let id):
-                PostgresStatement(UserStatements.lockOfSession, app, id.rawValue, after ?? "", limit)
+                PostgresStatement(UserStatements.lockOfSession, app, id.rawValue, after?.installID ?? "", limit)
             case .user(let userID, _):
-                PostgresStatement(UserStatements.lockOfUser, app, userID.rawValue, after ?? "", limit)
+                PostgresStatement(
+                    UserStatements.lockOfUser, app, userID.rawValue, after?.installID ?? "", limit,
+                    after?.number ?? .max)
             }
         let isFirst = after == nil
         let first = LockTimeoutStatements.of(.alone) + (isFirst ? [lock(end)] : [])
         let results = try await transaction.execute(
             first + [page] + (isFirst ? guards(end) : []) + [PostgresStatement(RegistrationStatements.now)])
-        let moment = try Moment(results[results.count - 1], resources.clock)
+        let moment = try Moment(results[results.count - 1])
         let locked = try LockedPage(results[first.count], limit: limit)
         var changes = ChangeSet(in: end.app, at: moment.time)
         for before in locked.installations {
@@ -170,12 +179,13 @@ extension PostgresUserStore {
             changes.change(before, to: outcome.after)
             changes.record(outcome.event, ending: before.installation, outcome.after, in: end.catalogue)
         }
-        try await transaction.commit(changes, at: moment.position)
-        return (changes.events.count, locked.last)
+        try await transaction.commit(changes, at: moment)
+        let number = after?.number ?? moment.number
+        return (changes.events.count, locked.last.map { Continuation(installID: $0, number: number) })
     }
 
     private func eraseBatch(
-        _ erasure: Erasure, after: String?, limit: Int64, _ transaction: PostgresTransaction
+        _ erasure: Erasure, after: Continuation?, limit: Int64, _ transaction: PostgresTransaction
     ) async throws -> Batch<Erasure.Receipt> {
         let (app, userID) = (erasure.app.rawValue, erasure.userID.rawValue)
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
@@ -184,7 +194,7 @@ extension PostgresUserStore {
         let first = LockTimeoutStatements.of(.alone) + (isFirst ? [lock] : [])
         let seen = try await transaction.execute(
             first + [
-                PostgresStatement(UserStatements.seenWithUser, app, userID, after ?? "", limit)
+                PostgresStatement(UserStatements.seenWithUser, app, userID, after?.installID ?? "", limit)
             ])[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
         let results = try await transaction.execute(
@@ -196,15 +206,16 @@ extension PostgresUserStore {
             ]
                 + (isFirst ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
                 + [PostgresStatement(RegistrationStatements.now)])
-        let moment = try Moment(results[results.count - 1], resources.clock)
+        let moment = try Moment(results[results.count - 1])
         let stored = try results[2].map { try InstallationColumns.decode($0) }
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
         guard stored.compactMap(\.installation.tokenSHA256).allSatisfy(locked.contains) else { throw LostRace() }
         let removal = ErasureBatch(
             erasure, stored, seen: seen, registrant: registrant, isFirst: isFirst, at: moment.time)
-        let removed = try await transaction.commit(removal.changes, at: moment.position, after: removal.statements)
+        let removed = try await transaction.commit(removal.changes, at: moment, after: removal.statements)
         let isLast = seen.count < Int(limit)
-        return (try removal.receipt(removed), isLast ? nil : seen.last?.rawValue)
+        let next = isLast ? nil : seen.last.map { Continuation(installID: $0.rawValue, number: moment.number) }
+        return (try removal.receipt(removed), next)
     }
 }
 

@@ -11,14 +11,15 @@ enum UserStatements {
         NamedStatement("list", list),
     ]
 
-    /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound to the user `$2`.
+    /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound to the user `$2` since a transaction
+    /// with a number up to `$5`.
     static let lockOfUser = PreparedSQL(
         serving: "POST …/users/{userId}/logout (R7): locks installations of a user.",
         """
         SELECT k.install_id, i.*
         FROM (
             SELECT install_id FROM installation_owner
-            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3
+            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3 AND number <= $5
             ORDER BY install_id LIMIT $4) AS k
         LEFT JOIN LATERAL (\(sql: locked)) AS i ON true
         """)

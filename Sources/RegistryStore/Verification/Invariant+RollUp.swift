@@ -35,5 +35,5 @@ extension Invariant {
             """),
     ]
 
-    private static let time: PostgresSQL = "(SELECT greatest(latest, now()) FROM registry_clock)"
+    private static let time: PostgresSQL = "(SELECT greatest(max(swept_until), now()) FROM rollup_state)"
 }

@@ -124,7 +124,7 @@ struct MessagesBenchmark {
         let directory = PostgresAppDirectory(postgres: postgres)
         async let _ = postgres.run()
         async let _ = directory.run()
-        let messages = PostgresMessageStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+        let messages = PostgresMessageStore(LoopResources(postgres: postgres))
         guard let app = try await directory.current().apps[AppID(Self.app)],
             let message = try await messages.message(try MessageName(name), of: app.number)
         else { throw BenchmarkFailure("the app or the message is missing") }

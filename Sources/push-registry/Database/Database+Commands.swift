@@ -34,7 +34,7 @@ extension Database {
     ) async throws -> Value {
         try await withDirectory(logger: logger) { directory in
             try await body(
-                directory, PostgresTopicStore(LoopResources(postgres: directory.postgres, clock: RegistryClock())))
+                directory, PostgresTopicStore(LoopResources(postgres: directory.postgres)))
         }
     }
 }

@@ -95,6 +95,6 @@ extension Database {
             try configuration, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1), logger: logger)
         // Cancelled at the end of this scope.
         async let _ = client.run()
-        return try await body(PostgresMessageStore(LoopResources(postgres: client, clock: RegistryClock())))
+        return try await body(PostgresMessageStore(LoopResources(postgres: client)))
     }
 }

@@ -67,7 +67,6 @@ struct LoopAssembly: Service, CustomStringConvertible {
     }
 
     private let parts: [LoopParts]
-    private let clock: RegistryClock
     private let folding: PostgresClient
     /// The session that creates partitions of history.
     private let partitioning: PostgresConfiguration
@@ -101,14 +100,12 @@ struct LoopAssembly: Service, CustomStringConvertible {
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let audienceConfiguration = try database.audienceConfiguration(audiences)
-        let clock = RegistryClock()
-        self.clock = clock
         let pools = loops.map { loop in
             PostgresClient(
                 sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
                 name: loop.name, logger: logger)
         }
-        let resources = LoopResources.sharing(clock, by: pools)
+        let resources = LoopResources.sharing(pools)
         let installations = PostgresInstallationStore.stores(on: resources)
         let cubes = CubeCache()
         let unusablePolicies = UnusablePolicies { app in
@@ -211,11 +208,6 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
     }
 
-    /// Before the service listens.
-    func begin(_ configuration: PostgresConfiguration) async throws {
-        try await clock.begin(configuration)
-    }
-
     /// Runs the connections and queues of the loops until the service group shuts down. The HTTP server stops first.
     func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -234,7 +226,6 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await RollUpFolder(postgres: folding).run() }
                 group.addTask { await MessageFolder(postgres: folding).run() }
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
-                group.addTask { await clock.run(on: folding) }
                 group.addTask { await keyUses.run(on: folding) }
                 group.addTask { await SigningKeyRotation(postgres: folding).run() }
                 group.addTask { await ConsoleSessionSweep(postgres: folding).run() }

@@ -79,7 +79,6 @@ struct RegistryServer {
                 configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
             codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
-        try await assembly.begin(database.configuration)
         var configuration = configuration
         DescriptorLimit.apply(
             DescriptorLimit.raise(), to: &configuration, eventLoops: loops.count,

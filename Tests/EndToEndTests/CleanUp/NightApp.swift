@@ -43,7 +43,7 @@ struct NightApp {
     /// Makes all tombstones older.
     func passTombstones() async throws {
         for (table, columns) in [
-            ("session", ["left_at", "ended_at"]), ("user_guard", ["refused_before"]),
+            ("session", ["recorded_at", "ended_at"]), ("user_guard", ["refused_before"]),
             ("installation_logout", ["logged_out_at"]), ("installation_owner", ["left_at"]),
         ] {
             for column in columns {

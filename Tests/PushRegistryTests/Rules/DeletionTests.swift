@@ -5,7 +5,7 @@ import Testing
 @Suite("A deletion needs access to the installation and a matching precondition")
 struct DeletionTests {
     private func installation(_ owner: Owner?) throws -> Installation {
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         _ = try locked.register(.make("phone", owner: owner))
         return try #require(locked[.make("phone")])
     }
@@ -89,7 +89,7 @@ struct ReachabilityTests {
         _ status: AuthorizationStatus, provider: Provider = .apns, state: InstallationState = .active,
         expiresAt: Timestamp? = nil
     ) throws -> InstallationRecord {
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         _ = try locked.register(.make("phone", owner: .make("alice", session: "s", until: expiresAt)))
         var installation = try #require(locked[.make("phone")])
         installation.provider = provider

@@ -11,7 +11,8 @@ struct EpochTests {
     ) throws -> [InstallationKey: Installation] {
         var installations = Dictionary(uniqueKeysWithValues: first.map { ($0.key, $0) })
         for (second, registration) in registrations.enumerated() {
-            var locked = LockedInstallations(Array(installations.values), now: .at(100 + Int64(second)))
+            let number = 100 + Int64(second)
+            var locked = LockedInstallations(Array(installations.values), now: .at(number), number: number)
             let outcome = try locked.register(registration)
             for (_, after) in locked.changed { installations[after.key] = after }
             #expect(outcome.epoch == installations[registration.key]?.epoch)
@@ -28,7 +29,7 @@ struct EpochTests {
     }
 
     @Test func epoch_beginsWithTheInstallation() throws {
-        #expect(try epoch(.make()) == Timestamp.at(100).microseconds)
+        #expect(try epoch(.make()) == Installation.firstGeneration(100))
     }
 
     @Test func rotation_andAnotherSession_keepTheEpoch() throws {

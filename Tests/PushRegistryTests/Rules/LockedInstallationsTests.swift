@@ -11,7 +11,7 @@ private struct Ledger {
     @discardableResult
     mutating func register(_ registrations: Registration...) throws -> [RegistrationOutcome] {
         second += 1
-        var locked = LockedInstallations(Array(installations.values), now: .at(second))
+        var locked = LockedInstallations(Array(installations.values), now: .at(second), number: second)
         let outcomes = try registrations.map { try locked.register($0) }
         for (_, after) in locked.changed { installations[after.key] = after }
         events += locked.events
@@ -31,7 +31,7 @@ struct LockedInstallationsTests {
         var ledger = Ledger()
         let outcome = try ledger.register(.make("phone", owner: .make("alice")))[0]
         #expect(outcome.status == .created)
-        #expect(outcome.generation == Timestamp.at(1).microseconds)
+        #expect(outcome.generation == Installation.firstGeneration(1))
         #expect(ledger.kinds(of: "phone") == [.registered])
         #expect(ledger.events[0].generationBefore == 0)
         #expect(ledger.events[0].generationAfter == outcome.generation)
@@ -118,7 +118,7 @@ struct LockedInstallationsTests {
         var installation = try #require(ledger["phone"])
         installation.state = state
         if state == .superseded { installation.tokenSHA256 = nil }
-        var locked = LockedInstallations([installation], now: .at(9))
+        var locked = LockedInstallations([installation], now: .at(9), number: 9)
         let outcome = try locked.register(.make("phone"))
         #expect(outcome.status == .updated && outcome.state == .active)
         #expect(outcome.generation == installation.generation + 1)
@@ -127,10 +127,10 @@ struct LockedInstallationsTests {
     }
 
     @Test func generation_beginsAboveEverythingBefore_whenInstallationIsNewAgain() throws {
-        var first = LockedInstallations([], now: .at(1))
+        var first = LockedInstallations([], now: .at(1), number: 1)
         let old = try first.register(.make("phone")).generation
-        var second = LockedInstallations([], now: .at(2))
-        #expect(try second.register(.make("phone")).generation > old + 100_000)
+        var second = LockedInstallations([], now: .at(2), number: 2)
+        #expect(try second.register(.make("phone")).generation > old + 3)
     }
 
     @Test func refusal_changesNothing_whenPreconditionFails() throws {
@@ -166,7 +166,7 @@ struct BatchOfRegistrationsTests {
     }
 
     @Test func outdatedRegistration_affectsNoOtherOfItsBatch() throws {
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         _ = try locked.register(.make("A"))
         #expect(throws: RegistrationRefusal.self) { try locked.register(.make("B", precondition: .generation([7]))) }
         _ = try locked.register(.make("C"))
@@ -174,7 +174,7 @@ struct BatchOfRegistrationsTests {
     }
 
     @Test func changed_isInLockOrder_whateverTheOrderOfTheBatch() throws {
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         for installID in ["c", "a", "B", "b"] { _ = try locked.register(.make(installID)) }
         #expect(locked.changed.map(\.after.key.installID.rawValue) == ["B", "a", "b", "c"])
     }

@@ -6,7 +6,7 @@ import Testing
 struct ReinstallTests {
     /// The mark of the older installation after the newer one has registered.
     private func mark(_ older: Device, _ newer: Device) throws -> InstallID? {
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         _ = try locked.register(.make("old", device: older))
         _ = try locked.register(.make("new", device: newer))
         return locked[.make("old")]?.probablyReplacedBy
@@ -31,10 +31,10 @@ struct ReinstallTests {
 
     @Test func mark_isCleared_whenTheOlderRegistersAgain() throws {
         let device = Device.make("old", keychainID: "kc", vendorID: "v")
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         let first = try locked.register(.make("old", device: device))
         _ = try locked.register(.make("new", device: .make("new", keychainID: "kc", vendorID: "v")))
-        var later = LockedInstallations(locked.changed.map(\.after), now: .at(2))
+        var later = LockedInstallations(locked.changed.map(\.after), now: .at(2), number: 2)
         let again = try later.register(.make("old", device: device))
         #expect(again.generation == first.generation)
         #expect(later[.make("old")]?.probablyReplacedBy == nil)
@@ -42,7 +42,7 @@ struct ReinstallTests {
     }
 
     @Test func older_isNotMarked_whenItIsNotActive() throws {
-        var locked = LockedInstallations([], now: .at(1))
+        var locked = LockedInstallations([], now: .at(1), number: 1)
         _ = try locked.register(.make("old", token: "t", device: .make("old", keychainID: "kc", vendorID: "v")))
         _ = try locked.register(.make("new", token: "t", device: .make("new", keychainID: "kc", vendorID: "v")))
         #expect(locked[.make("old")]?.state == .superseded)

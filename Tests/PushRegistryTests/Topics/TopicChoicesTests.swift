@@ -77,7 +77,7 @@ struct TopicResetTests {
         _ registrations: [Registration], on present: [Installation] = [],
         inheriting choices: [UserID: TopicChoices] = [:]
     ) throws -> LockedInstallations {
-        var locked = LockedInstallations(present, userChoices: choices, now: .at(10))
+        var locked = LockedInstallations(present, userChoices: choices, now: .at(10), number: 10)
         for registration in registrations { _ = try locked.register(registration) }
         return locked
     }
@@ -167,7 +167,7 @@ struct TopicResetTests {
         let alice = Owner.make("alice")
         let phone = try phone("alice", choices: [-1])
         let (same, other) = ([TopicChange(try .make(1), false)], [TopicChange(try .make(1), true)])
-        var locked = LockedInstallations([phone], now: .at(11))
+        var locked = LockedInstallations([phone], now: .at(11), number: 11)
         #expect(try locked.register(.make("phone", owner: alice)).status == .unchanged)
         #expect(try locked.register(.make("phone", owner: alice, topics: same)).status == .unchanged)
         let outcome = try locked.register(.make("phone", owner: alice, topics: other))

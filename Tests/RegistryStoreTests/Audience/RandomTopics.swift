@@ -5,7 +5,7 @@ import SeededRandom
 extension TestStores {
     /// A catalogue of topics that are in and out by default; the last one is locked.
     func makeTopics(_ count: Int) async throws -> TopicCatalogue {
-        let store = PostgresTopicStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+        let store = PostgresTopicStore(LoopResources(postgres: postgres))
         var topics: [Topic] = []
         for number in 1...count {
             let isLocked = number == count
@@ -24,7 +24,7 @@ extension TestStores {
         _ topics: [Topic], for fleet: [FleetMember], _ dice: inout SeededGenerator,
         _ progress: (Int) async throws -> Void
     ) async throws -> [InstallID: TopicChoices] {
-        let store = PostgresTopicStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+        let store = PostgresTopicStore(LoopResources(postgres: postgres))
         async let _ = store.run()
         var choices: [InstallID: TopicChoices] = [:]
         for (number, member) in fleet.enumerated() {

@@ -44,8 +44,8 @@ struct StandbyMomentTests {
         async let _ = postgres.run()
         let sessions = AudienceSessions(postgres: postgres, limits: limits)
         // The schema arrives.
-        try await eventually { (try? await sessions.withMoment { $1.asOf }) != nil }
-        try await body { try await sessions.withMoment { $1.asOf } }
+        try await eventually { (try? await sessions.withMoment(of: AppNumber(1)) { $1.asOf }) != nil }
+        try await body { try await sessions.withMoment(of: AppNumber(1)) { $1.asOf } }
     }
 
     private static func count(_ statement: PostgresStatement, on server: EmbeddedPostgres) async throws -> Int {

@@ -59,8 +59,8 @@ struct BatchTests {
             _ = try await store.register(.make("phone"))
             _ = try await store.database.execute(
                 """
-                INSERT INTO user_guard (app_id, user_sha256, refused_before)
-                VALUES (1, \(UserDigest.sha256(try UserID("alice"))), clock_timestamp())
+                INSERT INTO user_guard (app_id, user_sha256, refused_before, refused_number)
+                VALUES (1, \(UserDigest.sha256(try UserID("alice"))), clock_timestamp(), nextval('change_number'))
                 """)
             for users in [["alice", "bob"], ["bob", "alice"]] {
                 let outcomes = try await store.writeInOneBatch(
@@ -105,7 +105,7 @@ struct BatchTests {
 
     @Test func cell_isKnownToAllLoops_onceOneHasCreatedIt() async throws {
         try await withStore { store in
-            let loops = LoopResources.sharing(store.resources.clock, by: [store.pool, store.pool])
+            let loops = LoopResources.sharing([store.pool, store.pool])
             let registration = try Registration.make("A")
             let created = try await loops[0].cells.numbers(of: [registration], store.pool, .batch)
             _ = try await store.database.execute("ALTER TABLE rollup_cell RENAME TO unread")

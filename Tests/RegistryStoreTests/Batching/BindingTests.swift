@@ -95,7 +95,7 @@ struct BindingTests {
 
     @Test func binding_isRefused_whenItsSessionHasEnded() async throws {
         let end: PostgresStatement = """
-            INSERT INTO session (app_id, session_id, left_at, ended_at)
+            INSERT INTO session (app_id, session_id, recorded_at, ended_at)
             VALUES (1, 'b', clock_timestamp(), clock_timestamp())
             """
         try await rebind(after: end) { store, outcomes in

@@ -153,7 +153,7 @@ extension StoreUnderTest {
         let loop = EventLoop(name: name)
         let pool = PostgresClient(
             configuration, on: loop, limits: .init(connectionsMin: 1, connectionsMax: 4), logger: Logger(label: name))
-        let resources = LoopResources(postgres: pool, clock: resources.clock)
+        let resources = LoopResources(postgres: pool)
         return StoreUnderTest(
             resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: database,
             configuration: configuration)

@@ -14,14 +14,14 @@ extension StoreUnderTest {
     ) async throws -> [Outcome] {
         let batch = try await find(registrations)
         try await change()
-        let writer = RegistrationWriter(postgres: pool, cells: resources.cells, clock: resources.clock)
+        let writer = RegistrationWriter(postgres: pool, cells: resources.cells)
         return try await writer.write(batch, .batch)
     }
 
     /// Looks up all of them, and returns those that must be written.
     func find(_ registrations: [Registration]) async throws -> [PendingRegistration] {
         let batch = registrations.map { RegistrationLookUp.Item($0) }
-        let lookUp = RegistrationLookUp(clock: resources.clock, isDistributed: false)
+        let lookUp = RegistrationLookUp(isDistributed: false)
         let results = try await pool.execute(lookUp.statements(batch[0].app, batch))
         return try zip(batch, lookUp.results(of: batch, in: results)).compactMap { item, found in
             guard case .changed(let pending) = try found.get().decision(about: item.sent) else { return nil }

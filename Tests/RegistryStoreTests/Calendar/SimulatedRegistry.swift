@@ -67,7 +67,6 @@ struct SimulatedRegistry: Sendable {
         // They end with this scope.
         async let _ = postgres.run()
         async let _ = service.run()
-        try await service.clock.begin(configuration)
         return try await body(service)
     }
 
@@ -91,7 +90,6 @@ struct SimulatedRegistry: Sendable {
 /// The stores of one process.
 struct SimulatedService: Sendable {
     let stores: TestStores
-    let clock: RegistryClock
     let users: PostgresUserStore
     let topics: PostgresTopicStore
     let audiences: PostgresAudienceStore
@@ -100,8 +98,7 @@ struct SimulatedService: Sendable {
         postgres: PostgresClient, _ configuration: PostgresConfiguration,
         _ serviceConfiguration: PostgresConfiguration, _ app: App
     ) {
-        clock = RegistryClock()
-        let resources = LoopResources(postgres: postgres, clock: clock)
+        let resources = LoopResources(postgres: postgres)
         stores = TestStores(
             configuration: configuration, serviceConfiguration: serviceConfiguration, postgres: postgres,
             installations: PostgresInstallationStore(resources), feedback: PostgresFeedbackStore(resources),
@@ -117,11 +114,6 @@ struct SimulatedService: Sendable {
             group.addTask { await users.run() }
             group.addTask { await topics.run() }
         }
-    }
-
-    /// What a service does every five seconds.
-    func storeTime() async throws {
-        try await clock.synchronize(on: stores.postgres)
     }
 }
 

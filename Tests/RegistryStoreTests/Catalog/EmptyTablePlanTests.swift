@@ -22,7 +22,7 @@ struct EmptyTablePlanTests {
         (RegistrationStatements.checkOrder, "1, '{7}', now()"),
         (InstallationStatements.lock, "1, '{7}'"),
         (UserStatements.lockOfSession, "1, '7', '', 10"),
-        (UserStatements.lockOfUser, "1, '7', '', 10"),
+        (UserStatements.lockOfUser, "1, '7', '', 10, 7"),
         (GuardStatements.users, "1, ARRAY[sha256('7')]"),
         (GuardStatements.sessions, "1, '{7}'"),
         (UserStatements.seenWithUser, "1, '7', '', 10"),
@@ -34,7 +34,6 @@ struct EmptyTablePlanTests {
         (UserStatements.list, "1, '7', '', 10"),
         (TopicChoiceStatements.lockInstallations, "1, '{7}', '', 10"),
         (GuardStatements.endSessionsOfBindings, "1, '7', NULL"),
-        (RegistryClockStatements.lastEvents, "1, '{7}'"),
         (GuardStatements.installationLogouts, "1, '{7}', ARRAY[sha256('7')], '{7}'"),
     ])
     func row_isReadAlone_byAPlanOfEmptyTables(lookUp: PreparedSQL, values: String) async throws {
@@ -101,9 +100,10 @@ struct EmptyTablePlanTests {
             '', 0, n, '', '', '', '', '{}', '', 0
         FROM row;
         INSERT INTO token_holder SELECT app, 'apns', sha256, n FROM row;
-        INSERT INTO installation_owner SELECT app, n, n, n FROM row;
-        INSERT INTO user_guard (app_id, user_sha256, refused_before) SELECT app, sha256, now() FROM row;
-        INSERT INTO session (app_id, session_id, user_sha256, left_at, ended_at)
+        INSERT INTO installation_owner SELECT app, n, n, n, 1 FROM row;
+        INSERT INTO user_guard (app_id, user_sha256, refused_before, refused_number)
+        SELECT app, sha256, now(), 1 FROM row;
+        INSERT INTO session (app_id, session_id, user_sha256, recorded_at, ended_at)
         SELECT app, n, sha256, now(), now() FROM row;
         INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
         SELECT app, n, sha256, n, now() FROM row;

@@ -43,7 +43,7 @@ struct CleanUpUndoTests {
             try await stores.change("phone", "session_expires_at = now() - interval '1 second'")
             _ = try await stores.sql(
                 """
-                INSERT INTO session (app_id, session_id, left_at)
+                INSERT INTO session (app_id, session_id, recorded_at)
                 SELECT app_id, 'old', now() - interval '401 days' FROM installation
                 """)
             let report = try await stores.cleanUp()

@@ -21,13 +21,15 @@ struct MassExpiryTests {
             try await stores.foldAll()
             try await Self.expectCounts(reachable: Self.count, in: stores)
             // The moment has come.
-            _ = try await stores.sql("UPDATE registry_clock SET latest = \(expiry.postgres) + interval '1 second'")
+            _ = try await stores.sql("UPDATE rollup_state SET swept_until = \(expiry.postgres) + interval '1 second'")
             try await Self.expectCounts(reachable: 0, in: stores)
             // One cell at a time.
             while let outcome = try await stores.fold(1), outcome.isFull {
                 #expect(outcome.expiries <= 1)
                 try await Self.expectCounts(reachable: 0, in: stores)
             }
+            // The job has no clock but PostgreSQL's.
+            _ = try await stores.sql("UPDATE installation SET session_expires_at = now() - interval '1 second'")
             try await Self.endSessions(stores)
             try await Self.expectCounts(reachable: 0, in: stores)
             try await stores.expectIntact()

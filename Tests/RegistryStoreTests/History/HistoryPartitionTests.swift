@@ -128,7 +128,7 @@ struct HistoryPartitionTests {
                 stores.configuration, on: stores.postgres.loop, limits: .init(connectionsMin: 0, connectionsMax: 2),
                 logger: TestStores.quiet)
             async let _ = postgres.run()
-            let reader = PostgresEventStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+            let reader = PostgresEventStore(LoopResources(postgres: postgres))
             let reading = try await stores.postgres.withTransaction { job in
                 _ = try await job.execute("LOCK TABLE ONLY token_event IN ACCESS EXCLUSIVE MODE")
                 let reading = Task {

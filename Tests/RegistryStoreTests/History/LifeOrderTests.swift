@@ -35,27 +35,6 @@ struct LifeOrderTests {
         }
     }
 
-    /// The clock of the database was set back by ten minutes after the events of a former life.
-    @Test func newLife_comesAfterTheOneOfALaterClock() async throws {
-        try await withStore { store in
-            let registration = try Registration.make("phone")
-            _ = try await store.register(registration)
-            try await PostgresInstallationStore(store.resources).delete(
-                Deletion(key: registration.key, requester: .service, precondition: nil, actor: "service:test"))
-            let ended = try await store.count(
-                """
-                WITH moved AS (
-                    UPDATE token_event
-                    SET at = at + interval '10 minutes', generation_after = generation_after + 600000000,
-                        generation_before = generation_before + 600000000 * sign(generation_before)::bigint
-                    RETURNING generation_after)
-                SELECT max(generation_after) FROM moved
-                """)
-            #expect(try await store.register(registration).generation > ended)
-            #expect(try await store.count("SELECT count(*) FROM token_event WHERE at > now()") == 3)
-        }
-    }
-
     /// - Returns: false if the wait ended before the other life did.
     private func hasWaited(_ pair: [Registration], _ store: StoreUnderTest) async throws -> Bool {
         let writing = Locked<Task<[Outcome], any Error>?>(nil)

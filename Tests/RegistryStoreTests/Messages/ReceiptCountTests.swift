@@ -22,7 +22,7 @@ struct ReceiptCountTests {
     ) async throws {
         try await TestStores.with { stores in
             let messages = (0..<count).map { _ in
-                PostgresMessageStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
+                PostgresMessageStore(LoopResources(postgres: stores.postgres))
             }
             try await withThrowingDiscardingTaskGroup { group in
                 for store in messages { group.addTask(executorPreference: stores.postgres.loop) { await store.run() } }

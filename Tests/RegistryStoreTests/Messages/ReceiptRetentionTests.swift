@@ -29,7 +29,7 @@ struct ReceiptRetentionTests {
 
     /// A message with a receipt, created now, so that its partitions exist.
     private func prepare(_ stores: TestStores, expiresIn: ISO8601Duration) async throws -> Message {
-        let store = PostgresMessageStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
+        let store = PostgresMessageStore(LoopResources(postgres: stores.postgres))
         let now = Timestamp.now()
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: stores.postgres.loop) { await store.run() }

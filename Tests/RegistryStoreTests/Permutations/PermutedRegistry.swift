@@ -65,7 +65,7 @@ final class PermutedRegistry {
                 let app = try await app(on: directPool)
                 let stores = try zip(proxies, pools).map { proxy, pool in
                     PermutedStores(
-                        LoopResources(postgres: pool, clock: RegistryClock()),
+                        LoopResources(postgres: pool),
                         try PostgresConfiguration(proxy.connectionString), cleanUpRun: run, app)
                 }
                 for store in stores { group.addTask { await store.run() } }
@@ -93,7 +93,7 @@ final class PermutedRegistry {
     private static func app(on postgres: PostgresClient) async throws -> App {
         let app = try await PostgresAppDirectory(postgres: postgres).put(AppID("com.example.mail"), policy: .standard)
             .app
-        let store = PostgresTopicStore(LoopResources(postgres: postgres, clock: RegistryClock()))
+        let store = PostgresTopicStore(LoopResources(postgres: postgres))
         let topics = try await [("t1", false), ("t2", true)].asyncMap { slug, isIn in
             try await store.put(
                 TopicSlug(slug),

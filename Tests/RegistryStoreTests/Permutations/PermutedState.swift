@@ -98,7 +98,7 @@ extension PermutedWorld {
                 SELECT concat_ws(' ', 'ended', s.session_id)
                 FROM session s LEFT JOIN user_guard u ON u.app_id = 1 AND u.user_sha256 = s.user_sha256
                 WHERE s.app_id = 1 AND s.session_id = ANY (\(sessions)) AND (s.ended_at IS NOT NULL
-                    OR u.refused_before > s.left_at AND u.refused_before > coalesce(s.kept_at, '-infinity'))
+                    OR u.refused_number > s.left_number AND u.refused_number > coalesce(s.kept_number, 0))
                 UNION ALL
                 SELECT concat_ws(' ', 'user', encode(user_sha256, 'hex'), refused_before IS NOT NULL,
                     topics::text)

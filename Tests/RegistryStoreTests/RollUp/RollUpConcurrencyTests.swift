@@ -75,7 +75,7 @@ struct RollUpConcurrencyTests {
             for number in 10..<20 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
             try await stores.postgres.withTransaction(.snapshot) { transaction in
                 let cached = stores.cubes.cube(of: stores.app.number)
-                let opened = try await transaction.execute(CubeReading.opening(of: stores.app.number))
+                let opened = try await transaction.execute(AudienceMoment.reads(of: stores.app.number))
                 try await stores.fold(3)
                 try await stores.change("DELETE FROM installation WHERE install_id < 'i15'")
                 try await stores.fold()
@@ -83,7 +83,7 @@ struct RollUpConcurrencyTests {
                 // Another query follows the changes, which this snapshot does not have.
                 try await stores.expectExact()
                 var reading = try CubeReading(
-                    of: stores.app.number, [0], cached: cached, at: AudienceMoment(opened[0]), opened[1])
+                    of: stores.app.number, [0], cached: cached, at: AudienceMoment(opened), opened[1])
                 try reading.read(try await transaction.execute(reading.statements)[...])
                 if let texts = reading.texts { try reading.read(texts: try await transaction.execute(texts)) }
                 #expect(reading.view.counts(0, .all).reduce(0, +) == 10)
@@ -99,16 +99,16 @@ struct RollUpConcurrencyTests {
         try await TestStores.with { stores in
             try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
             try await stores.postgres.withTransaction(.snapshot) { transaction in
-                let opened = try await transaction.execute(CubeReading.opening(of: stores.app.number))
+                let opened = try await transaction.execute(AudienceMoment.reads(of: stores.app.number))
                 try await stores.register("b", token: "aaaaaaaaaaaaaaab")
                 try await eventually {
                     try await stores.expectExact()
                     return try stores.cubes.cube(of: stores.app.number).map(\.since) ?? 0
-                        > AudienceMoment(opened[0]).firstRunning
+                        > AudienceMoment(opened).firstRunning
                 }
                 var reading = try CubeReading(
                     of: stores.app.number, [0], cached: stores.cubes.cube(of: stores.app.number),
-                    at: AudienceMoment(opened[0]), opened[1])
+                    at: AudienceMoment(opened), opened[1])
                 try reading.read(try await transaction.execute(reading.statements)[...])
                 #expect(reading.view.counts(0, .all).reduce(0, +) == 1)
             }

@@ -60,7 +60,7 @@ struct RollUpExpiryTests {
                     session_expires_at = now() + interval '1 hour'
                 """)
             // As if the session had been swept while the clock was a day ahead.
-            _ = try await stores.sql("UPDATE registry_clock SET latest = now() + interval '1 day'")
+            _ = try await stores.sql("UPDATE rollup_state SET swept_until = now() + interval '1 day'")
             #expect(try await stores.fold()?.expiries == 1)
             try await stores.expectExact()
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
@@ -83,7 +83,7 @@ struct RollUpExpiryTests {
             try await PostgresSession.withSession(stores.configuration) { try $0.run(script: Self.fleet) }
             _ = try await RollUpRebuild(stores.configuration).run()
             try await stores.expectExact()
-            _ = try await stores.sql("UPDATE registry_clock SET latest = now() + interval '2 hours'")
+            _ = try await stores.sql("UPDATE rollup_state SET swept_until = now() + interval '2 hours'")
             let audiences = PostgresAudienceStore(
                 postgres: stores.postgres, limits: AudienceStoreLimits(), cubes: stores.cubes)
             let audience = Audience(app: stores.app.number, filter: .everybody, include: .reachable)

@@ -49,8 +49,8 @@ extension PostgresSession {
     func cube(
         of app: AppNumber, _ choices: [Int32] = [0], in cubes: CubeCache?, cached: AppCube?, after: Duration = .zero
     ) throws -> CubeView {
-        let opened = try CubeReading.opening(of: app).map(execute)
-        var moment = try AudienceMoment(opened[0])
+        let opened = try AudienceMoment.reads(of: app).map(execute)
+        var moment = try AudienceMoment(opened)
         moment.asOf = Timestamp(microseconds: moment.asOf.microseconds + Int64(after / .microseconds(1)))
         var reading = try CubeReading(of: app, choices, cached: cached, at: moment, opened[1])
         try reading.read(try reading.statements.map(execute)[...])

@@ -18,7 +18,7 @@ struct RollUpWriter {
 
     /// Writes this number of changes, one after the other.
     static func write(_ stores: TestStores, seed: UInt64, steps: Int) async {
-        let users = PostgresUserStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
+        let users = PostgresUserStore(LoopResources(postgres: stores.postgres))
         // Ends with this scope.
         async let _ = users.run()
         var writer = RollUpWriter(stores, users, seed: seed)

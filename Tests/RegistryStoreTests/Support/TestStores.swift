@@ -33,7 +33,7 @@ struct TestStores: Sendable {
             let postgres = PostgresClient(
                 service, on: loop,
                 limits: .init(connectionsMin: 2, connectionsMax: 20), logger: quiet)
-            let resources = LoopResources(postgres: postgres, clock: RegistryClock())
+            let resources = LoopResources(postgres: postgres)
             let installations = PostgresInstallationStore(resources)
             // Both end with this scope.
             async let _ = postgres.run()

@@ -14,7 +14,7 @@ private struct Topics {
     /// t1 and t3 are out by default, t2 is in, t4 is locked.
     static func with(_ body: @escaping @Sendable (Topics) async throws -> Void) async throws {
         try await TestStores.with { stores in
-            let store = PostgresTopicStore(LoopResources(postgres: stores.postgres, clock: RegistryClock()))
+            let store = PostgresTopicStore(LoopResources(postgres: stores.postgres))
             async let _ = store.run()
             try await body(Topics(stores: stores, store: store, catalogue: try await stores.makeTopics(4)))
         }

@@ -49,15 +49,27 @@ public struct Tombstones: Sendable {
         }
     }
 
-    /// When all sessions of a user were ended.
-    public var users: [User: Timestamp] = [:]
+    /// The end of all sessions of a user. Other events come before or after it by their numbers: its time may be that
+    /// of a clock that was set since.
+    public struct UserLogout: Hashable, Sendable {
+        public let time: Timestamp
+        public let number: Int64
+
+        public init(time: Timestamp, number: Int64) {
+            self.time = time
+            self.number = number
+        }
+    }
+
+    /// The last end of all sessions of each user.
+    public var users: [User: UserLogout] = [:]
     /// When sessions were ended on all installations.
     public var endedSessions: [Session: Timestamp] = [:]
-    /// When a session was excepted from the end of its user's sessions.
-    public var keptSessions: [Session: Timestamp] = [:]
-    /// When a session first left an installation, of a user whom the batch names. One that is merely bound is absent:
-    /// the logout of its user ends it.
-    public var leftSessions: [LeftSession: Timestamp] = [:]
+    /// The number of the user's logout that excepted a session.
+    public var keptSessions: [Session: Int64] = [:]
+    /// The number of the transaction in which a session first left an installation, of a user whom the batch names. One
+    /// that is merely bound is absent: the logout of its user ends it.
+    public var leftSessions: [LeftSession: Int64] = [:]
     /// When users were logged out of installations.
     public var installations: [OnInstallation: Timestamp] = [:]
 
@@ -83,7 +95,7 @@ public struct Tombstones: Sendable {
     ) -> Bool {
         let isRemembered = { (logout: Timestamp) in now < logout.advanced(by: tombstones) }
         return sessionEnds(of: credential.owner, on: key, in: app).contains(where: isRemembered)
-            || logouts(after: credential, on: key, in: app).contains(where: isRemembered)
+            || logouts(after: credential, on: key, in: app, at: now).contains(where: isRemembered)
     }
 
     /// When the session was ended: on this installation, on all installations, or with all of the user's sessions.
@@ -93,32 +105,38 @@ public struct Tombstones: Sendable {
         let everywhere = Session(app: app, sessionID: session.id)
         let withUser = logout(of: owner, in: app).flatMap { logout in
             leftSessions[.init(app: app, sessionID: session.id, userID: owner.userID)]
-                .flatMap { $0 < logout ? logout : nil }
+                .flatMap { $0 < logout.number ? logout.time : nil }
         }
         return [here, endedSessions[everywhere], withUser].compactMap(\.self)
     }
 
-    /// When all sessions of the user were ended, unless this one was excepted.
-    private func logout(of owner: Owner, in app: AppNumber) -> Timestamp? {
+    /// The end of all sessions of the user, unless this one was excepted.
+    private func logout(of owner: Owner, in app: AppNumber) -> UserLogout? {
         let kept = owner.session.flatMap { keptSessions[Session(app: app, sessionID: $0.id)] }
         return users[User(app: app, userID: owner.userID)].flatMap { logout in
-            kept.map { $0 < logout } ?? true ? logout : nil
+            kept.map { $0 < logout.number } ?? true ? logout : nil
         }
     }
 
-    /// The logouts after the credential was issued; empty for a credential without `iat`.
+    /// The logouts after the credential was issued; empty for a credential without `iat`. A logout in the future has
+    /// the time of a clock that was wrong: it would refuse every sign-in until then.
     private func logouts(
-        after credential: UserCredential, on key: InstallationKey?, in app: AppNumber
+        after credential: UserCredential, on key: InstallationKey?, in app: AppNumber, at now: Timestamp
     ) -> [Timestamp] {
         guard let issuedAt = credential.issuedAt else { return [] }
         let owner = credential.owner
         let here = key.flatMap { installations[.init(key: $0, userID: owner.userID, sessionID: nil)] }
-        return [here, logout(of: owner, in: app)].compactMap(\.self).filter(issuedAt.isInEarlierSecond)
+        return [here, logout(of: owner, in: app)?.time].compactMap(\.self).filter {
+            issuedAt.isInEarlierSecond(than: $0) && $0 <= now.advanced(by: UserCredential.leeway)
+        }
     }
 }
 
 /// The claims of a user's JWT: user and session, and its `iat` if it has one.
 public struct UserCredential: Hashable, Sendable {
+    /// By how much the clocks of an issuer and of the database may differ.
+    public static let leeway = ISO8601Duration(seconds: 30)
+
     public let owner: Owner
     public let issuedAt: Timestamp?
 

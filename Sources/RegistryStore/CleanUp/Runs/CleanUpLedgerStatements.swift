@@ -14,7 +14,7 @@ enum CleanUpLedgerStatements {
         NamedStatement("interrupt", serving: "Clean-up: ends the records of interrupted runs.", interrupt),
     ]
 
-    private static let now = RegistryClockStatements.now
+    private static let now: PostgresSQL = "clock_timestamp()"
     private static let lockKey: PostgresSQL = "hashtext('push-registry: clean-up')::bigint"
 
     static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"

@@ -59,12 +59,12 @@ private struct CleanUpUndo {
     }
 
     private func now() throws -> PostgresTimestamp {
-        try session.execute(PostgresStatement(RegistryClockStatements.pass))[0].decode(0)
+        try session.execute(CleanUpStatements.now)[0].decode(0)
     }
 
-    /// Of the events that the transaction writes.
-    private func position() throws -> Int64 {
-        try session.execute(PostgresStatement(RegistrationStatements.now))[0].decode(1)
+    /// Of the transaction.
+    private func moment() throws -> Moment {
+        try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
     }
 
     /// Installations that became stale or unregistered lost nothing.
@@ -110,7 +110,7 @@ private struct CleanUpUndo {
                 return try session.execute(
                     PostgresStatement(
                         CleanUpUndoStatements.restoreJudged, app, now, own, batch.map(\.installID),
-                        batch.map(\.revision), state, position()))[0].decode(0) as Int
+                        batch.map(\.revision), state, moment().position))[0].decode(0) as Int
             }
             try session.checkCancellation()
         }
@@ -156,10 +156,12 @@ private struct CleanUpUndo {
         return try session.withTransaction(attemptsMax: Self.attemptsMax) {
             try session.run(script: CleanUpUndoStatements.batchSettings)
             for lock in try locks(for: changes, of: app) { _ = try session.execute(lock) }
+            let moment = try moment()
             return try session.execute(
                 PostgresStatement(
                     CleanUpUndoStatements.restoreChanges, app, now, own, changes.map(\.installID),
-                    changes.map(\.generation), changes.map(\.userID), position()))[0].decode(0)
+                    changes.map(\.generation), changes.map(\.userID), moment.position,
+                    moment.number))[0].decode(0)
         }
     }
 

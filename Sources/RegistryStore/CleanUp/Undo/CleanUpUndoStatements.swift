@@ -94,7 +94,8 @@ enum CleanUpUndoStatements {
 
     /// Restores the installations `$4` that have not changed since: `$5` are their generations after the run, `$6` the
     /// users of the sessions. The transaction has locked the buckets of users and sessions, and the tokens. `$1` is the
-    /// app, `$2` the time, `$3` the undoing run. Returns the number of restored installations.
+    /// app, `$2` the time, `$3` the undoing run, `$8` the transaction's number. Returns the number of restored
+    /// installations.
     static let restoreChanges = PreparedSQL(
         serving: "cleanup undo (R5, R7): restores tokens and bindings.",
         """
@@ -131,9 +132,10 @@ enum CleanUpUndoStatements {
             WHERE h.app_id = $1 AND h.provider = c.provider AND h.token_sha256 = c.token_sha256
                 AND c.step = 'superseded'
         ), bound AS (
-            INSERT INTO installation_owner (app_id, user_id, install_id, session_id)
-            SELECT $1, user_id, install_id, session_id FROM changed WHERE step = 'sessionEnded'
-            ON CONFLICT (app_id, user_id, install_id) DO UPDATE SET session_id = excluded.session_id, left_at = NULL
+            INSERT INTO installation_owner (app_id, user_id, install_id, session_id, number)
+            SELECT $1, user_id, install_id, session_id, $8 FROM changed WHERE step = 'sessionEnded'
+            ON CONFLICT (app_id, user_id, install_id)
+            DO UPDATE SET number = excluded.number, session_id = excluded.session_id, left_at = NULL
         ), \(sql: recorded), done AS (
             DELETE FROM cleanup_change u USING changed c WHERE u.app_id = $1 AND u.install_id = c.install_id
         )
@@ -152,9 +154,10 @@ enum CleanUpUndoStatements {
                     SELECT FROM session s
                     WHERE s.app_id = $1 AND s.session_id = c.session_id AND s.ended_at IS NOT NULL)
                 AND NOT EXISTS (
-                    SELECT FROM user_guard g
+                    SELECT FROM user_guard g JOIN installation_owner b
+                        ON b.app_id = $1 AND b.user_id = k.user_id AND b.install_id = i.install_id
                     WHERE g.app_id = $1 AND g.user_sha256 = \(sql: UserDigest.sha256(of: "k.user_id"))
-                        AND g.refused_before >= i.registered_at)
+                        AND g.refused_number > b.number)
                 AND NOT EXISTS (
                     SELECT FROM installation_logout o
                     WHERE o.app_id = $1 AND o.install_id = i.install_id

@@ -22,14 +22,10 @@ struct CubeReading: Sendable {
     private var late: [Int32: [AppCube.Row]] = [:]
     private var zones: [String: Int64] = [:]
 
-    static func opening(of app: AppNumber) -> [PostgresStatement] {
-        [PostgresStatement(AudienceSessionStatements.moment), PostgresStatement(CubeStatements.state, app.rawValue)]
-    }
-
     /// - Parameters:
     ///   - choices: 0 for all installations, and choices about topics.
     ///   - cached: read before the transaction began.
-    ///   - state: the second result of `opening`; the first one is the moment.
+    ///   - state: of `CubeStatements.state`.
     init(
         of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, cached: AppCube?, at moment: AudienceMoment,
         _ state: PostgresResult

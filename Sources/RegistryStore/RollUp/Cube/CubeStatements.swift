@@ -12,8 +12,8 @@ enum CubeStatements {
     ]
 
     static let state = PreparedSQL(
-        serving: "Audience counts (R13): reads which deltas are folded, and which are kept.",
-        "SELECT horizon, folded, version, marks[1] FROM rollup_state WHERE app_id = $1")
+        serving: "Every audience call (R7, R13): reads which deltas are folded and kept, and the last sweep's time.",
+        "SELECT horizon, folded, version, marks[1], swept_until FROM rollup_state WHERE app_id = $1")
 
     /// `$2` are choices about topics.
     static let cube = PreparedSQL(

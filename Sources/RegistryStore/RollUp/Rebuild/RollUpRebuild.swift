@@ -68,7 +68,7 @@ public struct RollUpRebuild: Sendable {
         return try session.withTransaction {
             try session.run(script: RollUpRebuildStatements.snapshot)
             _ = try session.execute(RollUpStatements.settings)
-            let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time)[0].decode(0)
+            let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time(of: app))[0].decode(0)
             return try session.execute(RollUpRebuildStatements.appendCorrections(app, at: time))[0].decode(1)
         }
     }

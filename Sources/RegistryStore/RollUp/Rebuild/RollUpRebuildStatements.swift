@@ -14,7 +14,8 @@ enum RollUpRebuildStatements {
             "move", serving: "rebuild-rollup; service after a change of time zones (R13): moves installations.",
             move(in: NamedStatement.app, installIDs: [], revisions: [], to: [])),
         NamedStatement(
-            "time", serving: "rebuild-rollup (R7): reads the time up to which sessions count as expired.", time),
+            "time", serving: "rebuild-rollup (R7): reads the time up to which sessions count as expired.",
+            time(of: NamedStatement.app)),
         NamedStatement("snapshot", serving: "rebuild-rollup: recounts an app in one snapshot.", script: snapshot),
         NamedStatement(
             "appendCorrections",
@@ -225,5 +226,7 @@ enum RollUpRebuildStatements {
         LOCK TABLE rollup_cube IN SHARE UPDATE EXCLUSIVE MODE
         """
 
-    static let time = PostgresStatement("SELECT greatest(latest, now()) FROM registry_clock").unprepared()
+    static func time(of app: AppNumber) -> PostgresStatement {
+        "SELECT greatest(swept_until, now()) FROM rollup_state WHERE app_id = \(app.rawValue)"
+    }
 }

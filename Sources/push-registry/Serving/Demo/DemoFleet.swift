@@ -88,7 +88,7 @@ struct DemoFleet {
         let postgres = PostgresClient(try database.configuration, on: loop, limits: limits, logger: logger)
         let queries = PostgresClient(
             try database.audienceConfiguration(audiences), on: loop, limits: limits, logger: logger)
-        let resources = LoopResources(postgres: postgres, clock: RegistryClock())
+        let resources = LoopResources(postgres: postgres)
         let campaign = DemoCampaign(
             topics: PostgresTopicStore(resources), messages: PostgresMessageStore(resources),
             audiences: PostgresAudienceStore(postgres: queries, limits: audiences.limits))
