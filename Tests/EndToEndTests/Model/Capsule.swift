@@ -79,11 +79,6 @@ extension ModelPlan {
             for index in rounds.indices { steady.rounds[index].pauseHours = 0 }
             parts.append(steady)
         }
-        for index in rounds.indices where rounds[index].clockHours != 0 {
-            var steady = self
-            steady.rounds[index].clockHours = 0
-            parts.append(steady)
-        }
         let calls = Array(0..<count)
         parts += cuts(of: calls).map { kept in
             let kept = Set(kept)

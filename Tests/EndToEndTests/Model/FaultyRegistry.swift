@@ -70,7 +70,6 @@ final class FaultyRegistry: Sendable {
         return try await Database.with(url, sessionsMax: 1) { database in
             let registry = FaultyRegistry(
                 Registry(cluster: cluster, service: service, database: database), url, standby, clock, proxy, socket)
-            if clock != nil { try await registry.measureClock() }
             defer { registry.service.withLock { $0 }.command.send(SIGKILL) }
             return try await body(registry)
         }
@@ -137,6 +136,7 @@ final class FaultyRegistry: Sendable {
             try await Database.with(standby.superuserConnectionString, sessionsMax: 1) { database in
                 _ = try await database.rows("SELECT pg_promote()")
             }
+        case .stepClock(let hours): try await stepClock(hours: hours)
         case .rebuildRollUp: return try await run(["rebuild-rollup"]).job
         case .cleanUp: return try await cleanUp(isUndone: false)
         case .cleanUpAndUndo: return try await cleanUp(isUndone: true)
@@ -145,23 +145,39 @@ final class FaultyRegistry: Sendable {
         return nil
     }
 
-    /// The registry's time in the present round.
+    /// PostgreSQL's clock in the present round.
     var clock: ModelClock { time.withLock { $0 } }
 
-    /// Moves PostgreSQL's clock between two rounds. The registry's time is stored before, as a service does every five
-    /// seconds.
-    func stepClock(hours: Int64) async throws {
-        guard let movableClock, hours != 0 else { return }
-        _ = try await registry.database.rows(
-            "UPDATE registry_clock SET latest = greatest(latest, clock_timestamp())")
-        let latest = try await registry.database.column(
-            "SELECT (extract(epoch FROM latest) * 1000000)::bigint FROM registry_clock", as: Int64.self)[0]
+    /// A round begins.
+    func forgetClock() {
+        time.withLock { $0.aheads = Array($0.aheads.suffix(1)) }
+    }
+
+    /// No app of the plans before is used any more.
+    func resetClock() async throws {
+        guard let movableClock else { return }
+        let hours = time.withLock { time in
+            defer { time = ModelClock(aheads: []) }
+            return time.hours
+        }
+        try movableClock.move(by: .seconds(-3_600 * hours))
+        try await measureClock()
+    }
+
+    /// Not to before the registry began: its tables have no partitions of that time.
+    private func stepClock(hours: Int64) async throws {
+        guard let movableClock else { return }
+        let hours = clock.hours + hours < 0 ? -hours : hours
         try movableClock.move(by: .seconds(3_600 * hours))
-        try await measureClock(latest: latest)
+        time.withLock { time in
+            let shown = time.times(from: Wall.microseconds, to: Wall.microseconds).map(\.upperBound).max() ?? 0
+            (time.latest, time.hours) = (max(time.latest, shown), time.hours + hours)
+        }
+        try await measureClock()
     }
 
     /// PostgreSQL's clock shows each time between the start of a query and its end.
-    private func measureClock(latest: Int64 = 0) async throws {
+    private func measureClock() async throws {
         var (low, high) = (Int64.min, Int64.max)
         for _ in 0..<20 {
             let start = Wall.microseconds
@@ -169,7 +185,7 @@ final class FaultyRegistry: Sendable {
                 "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint", as: Int64.self)[0]
             (low, high) = (max(low, time - Wall.microseconds), min(high, time - start))
         }
-        time.withLock { [low, high] in $0 = ModelClock(ahead: min(low, high)...max(low, high), latest: latest) }
+        time.withLock { [low, high] in $0.aheads.append(min(low, high)...max(low, high)) }
     }
 
     private func inTurn(_ body: () async throws -> Void) async throws {

@@ -10,11 +10,21 @@ struct ModelStep: Sendable {
     let response: HTTPResponse?
     /// The response's body, parsed once: a search compares it again and again.
     let json: JSON
-    let clock: ModelClock
+    private var clock = ModelClock()
 
-    init(call: ModelCall, sent: Int64, received: Int64, response: HTTPResponse?, clock: ModelClock = ModelClock()) {
+    /// Whether PostgreSQL's clock has stepped in the call's round.
+    var hasSteppedClock: Bool { clock.aheads.count > 1 }
+
+    init(call: ModelCall, sent: Int64, received: Int64, response: HTTPResponse?) {
         (self.call, self.sent, self.received, self.response) = (call, sent, received, response)
-        (json, self.clock) = (response?.json ?? .null, clock)
+        json = response?.json ?? .null
+    }
+
+    /// The same call in a round with this clock.
+    func by(_ clock: ModelClock) -> ModelStep {
+        var step = self
+        step.clock = clock
+        return step
     }
 
     /// As a call that may go on until this moment.
@@ -29,21 +39,28 @@ struct ModelStep: Sendable {
     /// have taken effect, and may do so until the end of the round.
     var isAnswered: Bool { response.map { $0.status < 500 } ?? false }
 
-    /// What the oracle takes from the response: the service's time.
-    var moment: Oracle.Moment {
-        let times = clock.times(from: sent, to: received)
-        var moment = Oracle.Moment(sent: times.lowerBound, received: times.upperBound)
-        guard case .register(let registration) = call, response != nil else { return moment }
-        moment.seenAt = seenAt(registration)
-        moment.generation = json["generation"].integer
-        return moment
+    /// What the oracle takes from the response: the service's time. More than one if the clock has stepped.
+    private var possible: [Oracle.Moment] {
+        clock.times(from: sent, to: received).map { times in
+            var moment = Oracle.Moment(sent: times.lowerBound, received: times.upperBound, latest: clock.latest)
+            guard response != nil else { return moment }
+            moment.seenAt = seenAt
+            moment.generation = json["generation"].integer
+            return moment
+        }
     }
+
+    fileprivate var moment: Oracle.Moment { possible[0] }
 
     /// The times at which the service may have executed the call, as far as they make a difference. Feedback dates from
     /// its receipt, which may be before or after each concurrent registration. A logout refuses the JWTs of earlier
     /// seconds, so it matters in which second it was. A registration without a response is somewhere in the tables or
     /// in later responses; if not, only feedback can tell its time.
     fileprivate func moments(on oracle: Oracle, _ evidence: Evidence) -> [Oracle.Moment] {
+        possible.flatMap { moments(near: $0, on: oracle, evidence) }
+    }
+
+    private func moments(near moment: Oracle.Moment, on oracle: Oracle, _ evidence: Evidence) -> [Oracle.Moment] {
         let (sent, received) = (moment.sent, moment.received)
         switch call {
         case .feedback:
@@ -53,9 +70,10 @@ struct ModelStep: Sendable {
             let seconds = stride(from: (sent / 1_000_000 + 1) * 1_000_000, through: received, by: 1_000_000)
             return ([sent] + seconds).map { Oracle.Moment(sent: $0, received: received) }
         case .register(let registration) where !isAnswered:
-            let times = evidence.times[registration.phone, default: []].filter { (sent...received).contains($0) }
+            let possible = sent...max(received, clock.latest)
+            let times = evidence.times[registration.phone, default: []].filter(possible.contains)
             return (times + [sent, received]).map { time in
-                var moment = Oracle.Moment(sent: sent, received: received, seenAt: time)
+                var moment = Oracle.Moment(sent: sent, received: received, latest: clock.latest, seenAt: time)
                 moment.generation = evidence.tables.nextGeneration(of: registration.phone, after: oracle)
                 return moment
             }
@@ -63,8 +81,9 @@ struct ModelStep: Sendable {
         }
     }
 
-    /// Derived from `registerAgainBefore`.
-    fileprivate func seenAt(_ registration: ModelRegistration) -> Int64? {
+    /// Of a registration, derived from `registerAgainBefore`.
+    fileprivate var seenAt: Int64? {
+        guard case .register(let registration) = call else { return nil }
         let days: Int64 = registration.provider == "apnsSandbox" ? 30 : 60
         return json["registerAgainBefore"].string.flatMap(Wall.microseconds).map { $0 - days * 86_400_000_000 }
     }

@@ -26,11 +26,11 @@ struct ModelApp: Sendable {
     /// Lets all clients make the calls of a round concurrently.
     ///
     /// - Returns: the calls that may have reached the service.
-    mutating func call(_ round: ModelPlan.Round, _ clock: ModelClock) async throws -> [ModelStep] {
+    mutating func call(_ round: ModelPlan.Round) async throws -> [ModelStep] {
         while known.count < round.clients.count { known.append([:]) }
         var steps: [ModelStep] = []
         for volley in round.volleys {
-            let done = try await race(volley.count) { [self] number in try await run(volley[number], number, clock) }
+            let done = try await race(volley.count) { [self] number in try await run(volley[number], number) }
             for part in done { known[part.number] = part.known }
             steps += done.flatMap(\.steps)
         }
@@ -38,13 +38,13 @@ struct ModelApp: Sendable {
     }
 
     private func run(
-        _ calls: [ModelPlan.Call], _ number: Int, _ clock: ModelClock
+        _ calls: [ModelPlan.Call], _ number: Int
     ) async throws -> (number: Int, known: [String: [Int64]], steps: [ModelStep]) {
         var (known, steps) = (known[number], [ModelStep]())
         for planned in calls {
             if planned.pauseMilliseconds > 0 { try await Task.sleep(for: .milliseconds(planned.pauseMilliseconds)) }
             let call = planned.call.resolved(at: Wall.microseconds, known: known)
-            guard let step = await send(call, clock, isAbandoned: planned.isAbandoned) else { continue }
+            guard let step = await send(call, isAbandoned: planned.isAbandoned) else { continue }
             steps.append(step)
             if let generation = step.json["generation"].integer, let phone = call.phone {
                 known[phone, default: []].append(generation)
@@ -54,7 +54,7 @@ struct ModelApp: Sendable {
     }
 
     /// - Returns: nil if the service cannot have received it.
-    private func send(_ call: ModelCall, _ clock: ModelClock, isAbandoned: Bool) async -> ModelStep? {
+    private func send(_ call: ModelCall, isAbandoned: Bool) async -> ModelStep? {
         let (request, sent) = (app.request(call), Wall.microseconds)
         var response: HTTPResponse?
         do {
@@ -67,8 +67,7 @@ struct ModelApp: Sendable {
             if error == .cannotConnect { return nil }
         }
         return ModelStep(
-            call: call, sent: sent, received: response == nil ? .max : Wall.microseconds, response: response,
-            clock: clock)
+            call: call, sent: sent, received: response == nil ? .max : Wall.microseconds, response: response)
     }
 
     /// Searches for a serial order that explains the responses and the tables, when nothing goes on any more.
@@ -82,6 +81,8 @@ struct ModelApp: Sendable {
         }
         var search = Linearization(bounded, leadingTo: tables)
         oracle = try search.end(from: oracle)
+        // Then several orders explain the tables.
+        if steps.contains(where: \.hasSteppedClock) { oracle.adopt(tables.endTimes) }
     }
 
     /// Simulates a pause: makes all rows older.
@@ -97,8 +98,7 @@ struct ModelApp: Sendable {
                 credential_issued_at = \(sql: .earlier("credential_issued_at", by: time))
             """,
             """
-            UPDATE session SET left_at = \(sql: .earlier("left_at", by: time)),
-                kept_at = \(sql: .earlier("kept_at", by: time)),
+            UPDATE session SET recorded_at = \(sql: .earlier("recorded_at", by: time)),
                 ended_at = \(sql: .earlier("ended_at", by: time))
             """,
             "UPDATE user_guard SET refused_before = \(sql: .earlier("refused_before", by: time))",

@@ -16,8 +16,6 @@ struct ModelPlan: Hashable, Codable, Sendable {
     struct Round: Hashable, Codable, Sendable {
         /// The time since the round before, simulated.
         var pauseHours: Int64 = 0
-        /// How far PostgreSQL's clock moves before the round.
-        var clockHours: Int64 = 0
         /// The calls of each client, in order.
         var clients: [[Call]]
         /// Whether the clients send their first calls at once, then their second calls, and so on: the best race.
@@ -43,7 +41,7 @@ struct ModelPlan: Hashable, Codable, Sendable {
 
     var servers: FaultyRegistry.Servers {
         if rounds.contains(where: { $0.faults.contains { $0.fault == .failOver } }) { return .standby }
-        return rounds.contains { $0.clockHours != 0 } ? .movableClock : .shared
+        return rounds.contains { $0.faults.contains(where: \.fault.isStep) } ? .movableClock : .shared
     }
 }
 
@@ -52,8 +50,6 @@ struct ModelPlan: Hashable, Codable, Sendable {
 extension ModelPlan {
     private static let rounds = 4
     private static let callsPerRound = 12
-    /// No sum of them is near the lifetime of tombstones.
-    private static let clockHours: [Int64] = [1, -1, 48, -48]
 
     /// - Parameters:
     ///   - copy: plans of one seed have the same faults, and other calls in each copy.
@@ -64,9 +60,7 @@ extension ModelPlan {
         let clients = nemesis == .sequential ? 1 : 3
         rounds = (0..<Self.rounds).map { number in
             let faults = nemesis.faults(ofRound: number, &chance)
-            var round = calls.round(clients, calls: Self.callsPerRound / clients, beside: faults)
-            if nemesis == .clock, number > 0 { round.clockHours = chance.pick(Self.clockHours) }
-            return round
+            return calls.round(clients, calls: Self.callsPerRound / clients, beside: faults)
         }
     }
 }

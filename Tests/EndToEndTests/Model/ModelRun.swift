@@ -53,23 +53,24 @@ struct ModelRun: Sendable {
     /// responses and tables of every app have a serial order. At the end, or after each round if there are jobs,
     /// `verify` finds nothing.
     func violation(of plans: [ModelPlan]) async throws -> Violation? {
+        try await registry.resetClock()
         var apps = try await race(plans.count) { [self] _ in try await ModelApp(in: registry.registry) }
         for number in plans[0].rounds.indices {
             let faults = plans[0].rounds[number].faults
             func violation(_ plan: ModelPlan, _ description: String) -> Violation {
                 Violation(plan: ModelPlan(rounds: Array(plan.rounds[...number])), description: description)
             }
-            try await registry.stepClock(hours: plans[0].rounds[number].clockHours)
+            registry.forgetClock()
             for index in apps.indices { try await apps[index].wait(hours: plans[index].rounds[number].pauseHours) }
             let first = apps[0].app
             async let inflicted = registry.inflict(faults, on: first)
             let called = try await race(apps.count) { [apps] index in
                 var app = apps[index]
-                let steps = try await app.call(plans[index].rounds[number], registry.clock)
+                let steps = try await app.call(plans[index].rounds[number])
                 return (index: index, app: app, steps: steps)
             }
             let jobs = try await inflicted
-            let calls = called.flatMap(\.steps)
+            let calls = called.flatMap(\.steps).map { $0.by(registry.clock) }
             tally.count(calls, faults)
             try await registry.settle(isUncertain: !calls.allSatisfy(\.isAnswered))
             if faults.allSatisfy(\.fault.isJob), let complaint = jobs.compactMap(\.complaint).first {
@@ -81,7 +82,7 @@ struct ModelRun: Sendable {
             let steps = jobs.flatMap(\.steps)
             let checked = try await race(called.count) { place in
                 let (index, app, own) = called[place]
-                return (index: index, try await Self.check(app, own, steps))
+                return (index: index, try await Self.check(app, own.map { $0.by(registry.clock) }, steps))
             }
             for (index, (app, complaint)) in checked {
                 if let complaint { return violation(plans[index], complaint) }

@@ -8,15 +8,27 @@ struct ModelTables: Sendable {
     private let phones: [String: Oracle.Phone]
     private let history: [String: [Oracle.Event]]
     private let sessions: [String: Oracle.Session]
+    /// All sessions that have a row: those that have left a phone, were ended, or were kept.
+    private let rememberedSessions: Set<String>
     private let refusedUsers: Set<String>
     private let logouts: Set<Oracle.InstallationLogout>
     /// The times of each phone's events.
     private let eventTimes: [String: [Int64]]
+    let endTimes: EndTimes
+
+    /// When users, sessions and users of single phones were logged out.
+    struct EndTimes: Sendable {
+        var users: [String: Int64] = [:]
+        var sessions: [String: Int64] = [:]
+        var logouts: [Oracle.InstallationLogout: Int64] = [:]
+    }
 
     /// The rows that the oracle expects.
     init(of oracle: Oracle) {
         (phones, history, sessions) = (oracle.phones, oracle.history, oracle.sessions.compactMapValues(\.ending))
         (refusedUsers, logouts, eventTimes) = (Set(oracle.refusedBefore.keys), Set(oracle.logouts.keys), [:])
+        endTimes = EndTimes()
+        rememberedSessions = Set(oracle.sessions.keys)
     }
 
     /// All times at which a phone was registered, as far as they are stored.
@@ -52,6 +64,10 @@ struct ModelTables: Sendable {
         var differences = Self.differences("installation", phones, oracle.phones)
         differences += Self.differences("history", history, oracle.history)
         differences += Self.differences("session", sessions, oracle.sessions.compactMapValues(\.ending))
+        let seen = Set(oracle.sessions.keys)
+        let forgotten = seen.subtracting(rememberedSessions).subtracting(oracle.phones.values.compactMap(\.session))
+        let unseen = rememberedSessions.subtracting(seen)
+        if !forgotten.isEmpty || !unseen.isEmpty { differences.append("sessions: \(forgotten), \(unseen)") }
         if refusedUsers != Set(oracle.refusedBefore.keys) { differences.append("users: \(refusedUsers)") }
         let strangers = logouts.symmetricDifference(oracle.logouts.keys)
         return differences + strangers.map { "logout: \($0)" }
@@ -71,8 +87,8 @@ extension Oracle.Session {
     /// Only whether it was ended or kept counts: the times are those of the service's clock. Nil if it was neither: it
     /// may have a row or none.
     fileprivate var ending: Oracle.Session? {
-        guard endedAt != nil || keptAt != nil else { return nil }
-        return Oracle.Session(endedAt: endedAt.map { _ in 0 }, keptAt: keptAt.map { _ in 0 })
+        guard endedAt != nil || keptBy != nil else { return nil }
+        return Oracle.Session(endedAt: endedAt.map { _ in 0 }, keptBy: keptBy.map { _ in 0 })
     }
 }
 
@@ -99,21 +115,31 @@ extension ModelTables {
         // Sequential reads suffice: no call is in progress.
         phones = try await Self.phones(app.database, number)
         (history, eventTimes) = try await Self.history(app.database, number, names)
-        sessions = try await Self.sessions(app.database, number)
-        let refused = try await app.database.column(
-            "SELECT encode(user_sha256, 'hex') FROM user_guard WHERE app_id = \(number) AND refused_before IS NOT NULL",
-            as: String.self)
-        refusedUsers = Set(refused.map(names.text))
+        let ended = try await Self.sessions(app.database, number)
+        sessions = ended.compactMapValues(\.ending)
+        rememberedSessions = Set(ended.keys)
+        var endTimes = EndTimes()
+        endTimes.sessions = ended.compactMapValues(\.endedAt)
+        let refused = try await app.database.rows(
+            """
+            SELECT encode(user_sha256, 'hex'), (extract(epoch FROM refused_before) * 1000000)::bigint
+            FROM user_guard WHERE app_id = \(number) AND refused_before IS NOT NULL
+            """)
+        for row in refused { endTimes.users[names.text(try row.decode(0))] = try row.decode(1, as: Int64.self) }
+        refusedUsers = Set(endTimes.users.keys)
         let rows = try await app.database.rows(
             """
-            SELECT install_id, encode(user_sha256, 'hex'), nullif(session_id, '')
+            SELECT install_id, encode(user_sha256, 'hex'), nullif(session_id, ''),
+                (extract(epoch FROM logged_out_at) * 1000000)::bigint
             FROM installation_logout WHERE app_id = \(number)
             """)
-        logouts = Set(
-            try rows.map { row in
-                Oracle.InstallationLogout(
-                    phone: try row.decode(0), user: names.text(try row.decode(1)), session: try row.decode(2))
-            })
+        for row in rows {
+            let logout = Oracle.InstallationLogout(
+                phone: try row.decode(0), user: names.text(try row.decode(1)), session: try row.decode(2))
+            endTimes.logouts[logout] = try row.decode(3, as: Int64.self)
+        }
+        logouts = Set(endTimes.logouts.keys)
+        self.endTimes = endTimes
     }
 
     private static func phones(_ database: Database, _ app: Int32) async throws -> [String: Oracle.Phone] {
@@ -156,18 +182,19 @@ extension ModelTables {
     private static func sessions(_ database: Database, _ app: Int32) async throws -> [String: Oracle.Session] {
         let rows = try await database.rows(
             """
-            SELECT s.session_id, s.ended_at IS NOT NULL OR coalesce(
-                    s.left_at < u.refused_before AND coalesce(s.kept_at < u.refused_before, true), false),
-                s.kept_at IS NOT NULL
+            SELECT s.session_id, (extract(epoch FROM coalesce(s.ended_at, CASE
+                    WHEN s.left_number < u.refused_number AND coalesce(s.kept_number < u.refused_number, true)
+                    THEN u.refused_before END)) * 1000000)::bigint,
+                s.kept_number IS NOT NULL
             FROM session s LEFT JOIN user_guard u USING (app_id, user_sha256) WHERE s.app_id = \(app)
             """)
         return try Dictionary(
             uniqueKeysWithValues: rows.map { row in
-                let endedAt: Int64? = try row.decode(1) ? 0 : nil
-                let keptAt: Int64? = try row.decode(2) ? 0 : nil
-                return (try row.decode(0, as: String.self), Oracle.Session(endedAt: endedAt, keptAt: keptAt))
+                let endedAt: Int64? = try row.decode(1)
+                let keptBy: Int? = try row.decode(2) ? 0 : nil
+                return (try row.decode(0, as: String.self), Oracle.Session(endedAt: endedAt, keptBy: keptBy))
             }
-        ).compactMapValues(\.ending)
+        )
     }
 }
 

@@ -18,6 +18,8 @@ enum Fault: Hashable, Codable, Sendable {
     case killPostgres
     /// SIGKILL, then the promotion of the synchronous standby.
     case failOver
+    /// Of PostgreSQL's clock, forward or back.
+    case stepClock(hours: Int64)
     case rebuildRollUp
     case cleanUp
     /// A night job, and then its `cleanup undo`.
@@ -30,10 +32,12 @@ enum Fault: Hashable, Codable, Sendable {
         switch self {
         case .rebuildRollUp, .cleanUp, .cleanUpAndUndo, .importFile: true
         case .killService, .stopService, .endSessions, .endSession, .stopSession, .cutSession, .stallSession,
-            .killPostgres, .failOver:
+            .killPostgres, .failOver, .stepClock:
             false
         }
     }
+
+    var isStep: Bool { if case .stepClock = self { true } else { false } }
 }
 
 /// A fault with its time after the start of the round.
@@ -55,14 +59,14 @@ enum Nemesis: Int, CaseIterable, Codable, Sendable {
     case postgres
     case mixed
     case failover
-    /// PostgreSQL's clock steps between rounds. Chosen only by its seeds, because what it finds is not cured yet.
+    /// PostgreSQL's clock steps.
     case clock
 
-    /// From here on, all seeds have the kind `clock`.
-    static let clockSeedsMin: UInt64 = 1_000_000_000
+    /// No sum of steps is the touch interval, or near the lifetime of tombstones.
+    private static let clockHours: [Int64] = [2, -2, 31, -31]
 
     init(seed: UInt64) {
-        self = seed < Self.clockSeedsMin ? Self.allCases[Int(seed % UInt64(Self.allCases.count - 1))] : .clock
+        self = Self.allCases[Int(seed % UInt64(Self.allCases.count))]
     }
 
     var hasJobs: Bool { self == .jobs || self == .mixed }
@@ -75,7 +79,8 @@ enum Nemesis: Int, CaseIterable, Codable, Sendable {
             let milliseconds = Int.random(in: 0...60, using: &random)
             return number == 2 ? [TimedFault(milliseconds: milliseconds, fault: .failOver)] : []
         }
-        return (0..<random.pick([1, 1, 2, 3])).compactMap { _ in
+        let count = self == .clock ? 1 : random.pick([1, 1, 2, 3])
+        return (0..<count).compactMap { _ in
             fault(&random).map { TimedFault(milliseconds: Int.random(in: 0...60, using: &random), fault: $0) }
         }
     }
@@ -83,7 +88,8 @@ enum Nemesis: Int, CaseIterable, Codable, Sendable {
     private func fault(_ random: inout SeededGenerator) -> Fault? {
         let (pick, milliseconds) = (Int.random(in: 0..<1_000, using: &random), random.pick([5, 50, 300]))
         return switch self {
-        case .sequential, .concurrent, .failover, .clock: nil
+        case .sequential, .concurrent, .failover: nil
+        case .clock: .stepClock(hours: random.pick(Self.clockHours))
         case .service: random.pick([.killService, .stopService(milliseconds: milliseconds)])
         case .sessions:
             random.pick([

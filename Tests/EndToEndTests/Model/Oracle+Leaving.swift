@@ -100,9 +100,9 @@ extension Oracle {
     }
 
     private mutating func endSessions(of user: String, except kept: String?, at moment: Moment) {
-        // Later than any before, also of a call that was sent later and executed earlier.
-        let now = max(moment.sent, (refusedBefore[user] ?? 0) + 1)
+        let now = moment.sent
         refusedBefore[user] = now
+        refusals[user, default: 0] += 1
         // Sessions that were ended before are ended again: their tombstones may have been deleted.
         for (id, session) in sessions where session.user == user && id != kept {
             sessions[id]?.endedAt = now
@@ -111,7 +111,7 @@ extension Oracle {
         for phone in phones.values where phone.user == user && phone.session != kept {
             if let session = phone.session { sessions[session, default: Session()].endedAt = now }
         }
-        if let kept { sessions[kept, default: Session(user: user)].keptAt = now }
+        if let kept { sessions[kept, default: Session(user: user)].keptBy = refusals[user] }
     }
 
     mutating func remove(

@@ -49,7 +49,10 @@ extension Oracle {
         if let issuedAt = credential.issuedAt {
             let here = logouts[InstallationLogout(phone: phone, user: user, session: nil)]
             let everywhere = refusal(of: user, credential.session)
-            tombstones += [here, everywhere].filter { $0.map(issuedAt.isInEarlierSecond) ?? false }
+            // A logout in the future has the time of a clock that was wrong.
+            tombstones += [here, everywhere].filter { logout in
+                logout.map { issuedAt.isInEarlierSecond(than: $0) && $0 <= moment.sent + Self.leeway } ?? false
+            }
         }
         return tombstones.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }
     }
@@ -57,7 +60,7 @@ extension Oracle {
     /// When all sessions of the user were ended; nil if this one was excepted.
     private func refusal(of user: String, _ session: String?) -> Int64? {
         guard let refusal = refusedBefore[user] else { return nil }
-        let wasKept = session.flatMap { sessions[$0]?.keptAt }.map { $0 >= refusal } ?? false
+        let wasKept = session.flatMap { sessions[$0]?.keptBy }.map { $0 == refusals[user] } ?? false
         return wasKept ? nil : refusal
     }
 

@@ -42,7 +42,8 @@ struct Oracle: Hashable, Sendable {
         /// Nil for a session that was ended before it was seen.
         var user: String?
         var endedAt: Int64?
-        var keptAt: Int64?
+        /// The number of the user's logout that kept it.
+        var keptBy: Int?
     }
 
     /// A user's logout of one installation, with a session or without.
@@ -72,6 +73,9 @@ struct Oracle: Hashable, Sendable {
     /// `sessionTombstones` of the app's policy.
     static let tombstones: Int64 = (70 * 3_600 + 1_800) * 1_000_000
 
+    /// By how much the clocks of an issuer and of the database may differ.
+    static let leeway: Int64 = 30_000_000
+
     let actors: Actors
     var phones: [String: Phone] = [:]
     /// The user of each kept snapshot of an installation, the newest last.
@@ -83,6 +87,8 @@ struct Oracle: Hashable, Sendable {
     var sessions: [String: Session] = [:]
     /// When all sessions of a user were ended.
     var refusedBefore: [String: Int64] = [:]
+    /// How often.
+    var refusals: [String: Int] = [:]
     var logouts: [InstallationLogout: Int64] = [:]
     /// What `cleanup undo` would restore: the phone before and its generation after the night job.
     var expired: [String: Expired] = [:]
@@ -121,13 +127,15 @@ struct Oracle: Hashable, Sendable {
     struct Moment: Hashable, Sendable {
         let sent: Int64
         let received: Int64
+        /// The latest time before the clock was set back.
+        var latest: Int64 = 0
         /// `lastSeenAt` and the generation, if the response has them.
         var seenAt: Int64?
         var generation: Int64?
 
         /// The time of a registration that was executed now. An impossible one becomes 0, which matches no response.
         var registrationTime: Int64 {
-            seenAt.map { (sent...received).contains($0) ? $0 : 0 } ?? 0
+            seenAt.map { (sent...max(received, latest)).contains($0) ? $0 : 0 } ?? 0
         }
     }
 
@@ -152,12 +160,18 @@ struct Oracle: Hashable, Sendable {
     /// Simulates a pause: makes everything older.
     mutating func age(by microseconds: Int64) {
         for id in phones.keys { phones[id]?.age(by: microseconds) }
-        for id in sessions.keys {
-            sessions[id]?.endedAt? -= microseconds
-            sessions[id]?.keptAt? -= microseconds
-        }
+        for id in sessions.keys { sessions[id]?.endedAt? -= microseconds }
         for user in refusedBefore.keys { refusedBefore[user]? -= microseconds }
         for logout in logouts.keys { logouts[logout]? -= microseconds }
+    }
+
+    /// Takes the stored times of ends.
+    mutating func adopt(_ times: ModelTables.EndTimes) {
+        for (user, time) in times.users where refusedBefore[user] != nil { refusedBefore[user] = time }
+        for (logout, time) in times.logouts where logouts[logout] != nil { logouts[logout] = time }
+        for (session, time) in times.sessions where sessions[session]?.endedAt != nil {
+            sessions[session]?.endedAt = time
+        }
     }
 
     /// Records an event.

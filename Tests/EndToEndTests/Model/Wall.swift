@@ -26,20 +26,17 @@ enum Wall {
     }
 }
 
-/// The registry's time, which follows PostgreSQL's clock, by the clock of this process.
+/// PostgreSQL's clock, by the clock of this process.
 struct ModelClock: Sendable {
-    /// By how much PostgreSQL's clock is ahead, as far as it was measured.
-    var ahead: ClosedRange<Int64> = 0...0
-    /// The latest time before the clock was set back: the registry's time stands still until the clock has passed it.
+    /// By how much PostgreSQL's clock was ahead in a round, one after the other, as far as it was measured.
+    var aheads: [ClosedRange<Int64>] = [0...0]
+    /// The latest time before the clock was set back. An installation that was changed then has no earlier time.
     var latest: Int64 = 0
+    /// How far it was moved in all.
+    var hours: Int64 = 0
 
-    /// A service that missed the latest time takes it within five seconds.
-    private static let storeInterval: Int64 = 10_000_000
-
-    /// The times that the registry may have had between two moments.
-    func times(from start: Int64, to end: Int64) -> ClosedRange<Int64> {
-        let start = start + ahead.lowerBound
-        let end = end == .max ? end : end + ahead.upperBound
-        return start > latest ? start...end : (latest - Self.storeInterval)...max(end, latest)
+    /// The times that the clock may have shown between two moments of a round.
+    func times(from start: Int64, to end: Int64) -> [ClosedRange<Int64>] {
+        aheads.map { (start + $0.lowerBound)...(end == .max ? end : end + $0.upperBound) }
     }
 }
