@@ -56,6 +56,20 @@ struct CleanUpUndoTests {
         }
     }
 
+    /// The phone has another owner, so it stays.
+    @Test func sessionOfAnErasedUser_isForgottenAtOnce() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("phone", token: token, as: "alice", session: "s")
+            try await stores.change("phone", "session_expires_at = now() - interval '1 second'")
+            #expect(try await stores.cleanUp().counts[.sessionEnded] == 1)
+            try await stores.register("phone", token: token, as: "bob", session: "t")
+            let users = PostgresUserStore(LoopResources(postgres: stores.postgres))
+            _ = try await users.erase(Erasure(app: stores.app.number, userID: UserID("alice"), actor: "service:test"))
+            #expect(try await stores.sql("SELECT FROM cleanup_change WHERE session_id = 's'").isEmpty)
+            try await stores.expectIntact()
+        }
+    }
+
     /// Two runs took the same token from one installation after the other. The
     /// undo returns it to the installation that had it last.
     @Test func token_isGivenBackOnce_whenTwoInstallationsLostIt() async throws {
