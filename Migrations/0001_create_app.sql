@@ -100,6 +100,6 @@ CREATE INDEX segment_use_used ON segment_use (app_id, used);
 
 -- Orders what a clock cannot order, because it may be set: the lives of an installation, and the beginnings and ends of
 -- bindings. Every transaction that changes a binding draws one number. The first one follows from the time, so that
--- generations of another registry that is imported are below this one's.
+-- generations of another registry that is imported are below this one's; `Installation.firstGeneration` has the factor.
 CREATE SEQUENCE change_number;
 SELECT setval('change_number', (extract(epoch FROM now()) * 1000000 / 16)::bigint);

@@ -19,7 +19,7 @@ enum LoadedInstallationStatements {
         serving: "Benchmark, generated fleet (R4): adds owners.",
         """
         INSERT INTO installation_owner (app_id, user_id, install_id, session_id, number)
-        SELECT app_id, user_id, install_id, session_id, generation / 16 FROM installation
+        SELECT app_id, user_id, install_id, session_id, 0 FROM installation
         WHERE app_id = $1 AND install_id = ANY ($2) AND user_id IS NOT NULL
         """)
 
