@@ -6,6 +6,9 @@ import RegistryTestSupport
 /// The database's rows of one app, in the oracle's terms.
 struct ModelTables: Sendable {
     private let phones: [String: Oracle.Phone]
+    /// As `Oracle.snapshotUsers` and `Oracle.registrants`.
+    private let snapshotUsers: [String: [String?]]
+    private let registrants: [String: String]
     private let history: [String: [Oracle.Event]]
     private let sessions: [String: Oracle.Session]
     /// All sessions that have a row: those that have left a phone, were ended, or were kept.
@@ -26,6 +29,7 @@ struct ModelTables: Sendable {
     /// The rows that the oracle expects.
     init(of oracle: Oracle) {
         (phones, history, sessions) = (oracle.phones, oracle.history, oracle.sessions.compactMapValues(\.ending))
+        (snapshotUsers, registrants) = (oracle.snapshotUsers, oracle.registrants)
         (refusedUsers, logouts, eventTimes) = (Set(oracle.refusedBefore.keys), Set(oracle.logouts.keys), [:])
         endTimes = EndTimes()
         rememberedSessions = Set(oracle.sessions.keys)
@@ -62,6 +66,8 @@ struct ModelTables: Sendable {
     /// A readable list of the differences from the oracle.
     func differences(from oracle: Oracle) -> [String] {
         var differences = Self.differences("installation", phones, oracle.phones)
+        differences += Self.differences("snapshots' users", snapshotUsers, oracle.snapshotUsers)
+        differences += Self.differences("registrant", registrants, oracle.registrants.filter { phones[$0.key] != nil })
         differences += Self.differences("history", history, oracle.history)
         differences += Self.differences("session", sessions, oracle.sessions.compactMapValues(\.ending))
         let seen = Set(oracle.sessions.keys)
@@ -105,6 +111,11 @@ extension ModelTables {
 
         func text(_ digest: String) -> String { texts[digest] ?? "a stranger: \(digest)" }
 
+        /// - Parameter start: the first 64 bits of a digest.
+        func text(ofStart start: String) -> String {
+            texts.first { $0.key.hasPrefix(start) }?.value ?? "a stranger: \(start)"
+        }
+
         private static func digest(_ text: String) -> String {
             String(hex: SHA256.hash(data: Array(text.utf8)))
         }
@@ -114,6 +125,7 @@ extension ModelTables {
         let number = try await app.database.column("SELECT id FROM app WHERE identifier = \(app.id)", as: Int32.self)[0]
         // Sequential reads suffice: no call is in progress.
         phones = try await Self.phones(app.database, number)
+        (snapshotUsers, registrants) = try await Self.users(app.database, number, names)
         (history, eventTimes) = try await Self.history(app.database, number, names)
         let ended = try await Self.sessions(app.database, number)
         sessions = ended.compactMapValues(\.ending)
@@ -157,6 +169,27 @@ extension ModelTables {
             FROM installation i WHERE app_id = \(app) AND install_id LIKE 'phone-%'
             """)
         return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0), try Oracle.Phone($0)) })
+    }
+
+    private static func users(
+        _ database: Database, _ app: Int32, _ names: Names
+    ) async throws -> (ofSnapshots: [String: [String?]], registrants: [String: String]) {
+        let rows = try await database.rows(
+            """
+            SELECT install_id, lpad(to_hex(registrant), 16, '0'), (
+                SELECT coalesce(string_agg(coalesce(lpad(to_hex(s.sender), 16, '0'), ''), ',' ORDER BY s.id) || ',', '')
+                FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
+                || coalesce(lpad(to_hex(snapshot_sender), 16, '0'), '')
+            FROM installation i WHERE app_id = \(app) AND install_id LIKE 'phone-%'
+            """)
+        var (users, registrants) = ([String: [String?]](), [String: String]())
+        for row in rows {
+            let phone: String = try row.decode(0)
+            registrants[phone] = try row.decode(1, as: String?.self).map(names.text(ofStart:))
+            users[phone] = try row.decode(2, as: String.self).split(separator: ",", omittingEmptySubsequences: false)
+                .map { $0.isEmpty ? nil : names.text(ofStart: String($0)) }
+        }
+        return (users, registrants)
     }
 
     private static func history(
@@ -215,7 +248,7 @@ extension Oracle.Event {
     fileprivate init(_ row: PostgresRow, _ names: ModelTables.Names) throws {
         self.init(
             kind: try row.decode(1), reason: try row.decode(2), actor: try row.decode(3), provider: try row.decode(4),
-            token: try row.decode(5, as: String?.self).map(names.text), user: try row.decode(6),
+            token: try row.decode(5, as: String?.self).map { names.text($0) }, user: try row.decode(6),
             previousUser: try row.decode(7), state: try row.decode(8), before: try row.decode(9),
             after: try row.decode(10))
     }
