@@ -1,4 +1,4 @@
--- The night job: the results of each run, and the data for undoing it.
+-- The night job: the results of each run, by app.
 
 CREATE TABLE cleanup_run (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -40,28 +40,4 @@ CREATE TABLE cleanup_result (
     -- Of a run that undoes another run.
     restored bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (run_id, app_id)
-);
-
--- The token or session that the newest run took from an installation. These tokens are as secret as those in
--- `installation`. The table has no user: the event names the user, and an erasure removes the user there. An
--- installation that became stale or unregistered lost nothing; the event has its former state. Every statement that
--- deletes an installation deletes its row here, too. There is no foreign key, because it would be checked row by row.
-CREATE TABLE cleanup_change (
-    app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
-    run_id integer NOT NULL,
-    step text NOT NULL,
-    -- After the change. While the installation has this generation, its binding has not changed.
-    generation bigint NOT NULL,
-    previous_state installation_state NOT NULL,
-    -- Of a superseded installation.
-    token text COLLATE "C",
-    token_sha256 bytea,
-    p256dh text COLLATE "C",
-    auth text COLLATE "C",
-    -- Of an expired session.
-    session_id text COLLATE "C",
-    session_expires_at timestamptz,
-    credential_issued_at timestamptz,
-    PRIMARY KEY (app_id, install_id)
 );

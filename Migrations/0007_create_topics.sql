@@ -76,9 +76,6 @@ CREATE FUNCTION are_choices(codes integer[]) RETURNS boolean LANGUAGE sql IMMUTA
     FROM unnest(codes) AS u (code)
 $$;
 
--- The choices on an installation whose expired session the night job ended, for an undo.
-ALTER TABLE cleanup_change ADD COLUMN topic_choices integer[];
-
 -- An event of a user's choices concerns no single installation.
 ALTER TABLE token_event
     ALTER COLUMN install_id DROP NOT NULL,

@@ -41,6 +41,30 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
         return (self == .purged ? nil : after, event)
     }
 
+    /// The state before the step, if the installation lost nothing else; nil: an undo cannot restore it.
+    private var formerState: InstallationState? {
+        switch self {
+        case .stale: .active
+        case .unregistered: .suspect
+        case .superseded, .sessionEnded, .purged: nil
+        }
+    }
+
+    /// The installation in its state before this step, and the event of the undo. Nil if the step took more than the
+    /// state.
+    ///
+    /// - Parameter present: the installation as the step has left it.
+    public func undone(
+        on present: Installation, by actor: String, at now: Timestamp
+    ) -> (after: Installation, event: TokenEvent)? {
+        guard let formerState else { return nil }
+        let after = present.retired(as: formerState, at: now)
+        let event = TokenEvent(
+            .reactivated, .cleanupUndone, by: actor, at: after.stateChangedAt, from: present, to: after,
+            previousUserID: present.owner?.userID)
+        return (after, event)
+    }
+
     private var reason: TokenEvent.Reason {
         switch self {
         case .superseded: .reinstalled

@@ -64,7 +64,6 @@ public enum StatementCatalog {
             [CleanUpStatements.named, OldRows.named, DeletedTopicStatements.named], sessions: .ordinary),
         StatementTopic(
             "runs", "The records of the night job's runs", [CleanUpLedgerStatements.named], sessions: .ordinary),
-        StatementTopic("undo", "push-registry cleanup undo", [CleanUpUndoStatements.named], sessions: .ordinary),
         StatementTopic("import", "push-registry import", [ImportStatements.named], sessions: .ordinary),
         StatementTopic(
             "rebuild", "push-registry rebuild-rollup", [RollUpRebuildStatements.named], sessions: .ordinary),

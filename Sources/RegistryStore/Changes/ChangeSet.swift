@@ -183,8 +183,6 @@ extension ChangeSet {
         return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
             + EndedEpochs.statements(of: restarted, in: app)
             + [
-                // An installation that is deleted cannot be restored by `cleanup undo`.
-                ids.isEmpty ? nil : ChangeStatements.deleteUndo(of: ids, in: app),
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),
                 delta.statement(in: app),

@@ -7,7 +7,7 @@ enum ChangeStatements {
     static let named = [
         NamedStatement("step", step), NamedStatement("bind", bind), NamedStatement("snap", snap),
         NamedStatement("insert", insert), NamedStatement("keepSnapshots", keepSnapshots),
-        NamedStatement("delete", deleteSQL), NamedStatement("deleteUndo", deleteUndoSQL),
+        NamedStatement("delete", deleteSQL),
     ]
 
     /// Writes only rows that still have the revision that was read. The snapshot stays.
@@ -84,16 +84,5 @@ enum ChangeStatements {
         """
         DELETE FROM installation i USING unnest($2::text[], $3::bigint[]) AS k (install_id, revision)
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
-        """)
-
-    static func deleteUndo(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(deleteUndoSQL, app.rawValue, installIDs.map(\.rawValue))
-    }
-
-    private static let deleteUndoSQL = PreparedSQL(
-        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}, clean-up: deletes changes to undo.",
-        """
-        DELETE FROM cleanup_change c USING unnest($2::text[]) AS k (install_id)
-        WHERE c.app_id = $1 AND c.install_id = k.install_id
         """)
 }

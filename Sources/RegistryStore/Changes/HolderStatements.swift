@@ -21,7 +21,7 @@ enum HolderStatements {
     }
 
     private static let addSQL = PreparedSQL(
-        serving: "PUT …/installations/{installId}, cleanup undo (R1, R4): adds a row for each token that has none.",
+        serving: "PUT …/installations/{installId} (R1, R4): adds a row for each token that has none.",
         values: InsertedValues(
             "INSERT INTO token_holder (app_id, provider, token_sha256, install_id)", row: "$1, $2::provider, $3, $4",
             then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)

@@ -75,6 +75,43 @@ public struct CleanUp: Sendable {
         }
     }
 
+    public struct Undoing: Sendable {
+        public let runID: Int
+        public let restored: Int
+        /// Installations of the undone run that no undo has restored.
+        public let skipped: Int
+    }
+
+    /// Restores a run's installations that became stale or unregistered and have not changed since. What else a run
+    /// takes comes back with the next registration (R10).
+    ///
+    /// - Throws: `CleanUpRefusal`, `PostgresError`.
+    public func undo(_ run: Int, process: String) async throws -> Undoing {
+        try await PostgresSession.withSession(configuration) { session in
+            let nodes = try CleanUpNodes(session)
+            try session.run(script: CleanUpStatements.sessionSettings)
+            if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
+            let ledger = CleanUpLedger(session: session)
+            try ledger.lock()
+            defer { ledger.unlock() }
+            guard let number = Int32(exactly: run), let undone = try ledger.run(number) else {
+                throw CleanUpRefusal.unknownRun(run)
+            }
+            guard !undone.isUndoing else { throw CleanUpRefusal.notUndoable(run) }
+            let own = try ledger.begin(process: process, undoes: number)
+            do {
+                let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: own)
+                try work.restore(from: undone.start, to: undone.end)
+                try ledger.end(own, nodes.hasFaults ? "failed" : "done")
+                let (restored, left) = try ledger.restored(by: own, of: number)
+                return Undoing(runID: Int(own), restored: restored, skipped: left)
+            } catch {
+                try? ledger.end(own, "failed")
+                throw error
+            }
+        }
+    }
+
     /// The newest runs, newest first.
     public func runs(limit: Int) async throws -> [CleanUpRun] {
         try await PostgresSession.withSession(configuration) { try CleanUpLedger(session: $0).runs(limit: limit) }

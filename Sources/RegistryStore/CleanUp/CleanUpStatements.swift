@@ -6,7 +6,9 @@ import PushRegistry
 enum CleanUpStatements {
     static let named = [
         NamedStatement("busySessions", busySessions), NamedStatement("batch", batch),
-        NamedStatement("preserve", preserve),
+        NamedStatement(
+            "readJudged", serving: "cleanup undo (R9, R11): finds installations that a run made stale or unregistered.",
+            readJudged(NamedStatement.pages, from: NamedStatement.time, to: NamedStatement.time)),
         NamedStatement("now", serving: "Clean-up: reads the time.", now),
         NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
         NamedStatement(
@@ -125,6 +127,25 @@ enum CleanUpStatements {
         """
     }
 
+    /// Returns the same of stale and unregistered installations whose last event is of a run; the step is their state.
+    /// Runs do not overlap in time.
+    static func readJudged(
+        _ range: PageRange, from start: PostgresTimestamp, to end: PostgresTimestamp
+    ) -> PostgresStatement {
+        """
+        SELECT i.app_id, i.state::text, count(*), 0::bigint, array_agg(i.install_id), array_agg(i.revision),
+            array_agg(i.ctid::text), array_agg(i.cell)
+        FROM installation i
+        WHERE \(sql: range.contains("i")) AND i.state IN ('stale', 'unregistered')
+            AND i.state_changed_at >= \(start) AND i.state_changed_at <= \(end)
+            AND EXISTS (
+                SELECT FROM token_event e
+                WHERE e.app_id = i.app_id AND e.install_id = i.install_id AND e.generation_after = i.generation
+                    AND e.actor = \(literal: actor))
+        GROUP BY 1, 2
+        """
+    }
+
     // MARK: Batch
 
     /// Reads the installations `$2` of the app `$1` that still have the revisions `$3`, at their places `$4`. An
@@ -132,29 +153,6 @@ enum CleanUpStatements {
     static let batch = PreparedSQL(
         serving: "Clean-up (R5, R7, R9, R11): reads the installations of a batch.",
         "SELECT \(sql: InstallationColumns.list) FROM \(sql: unchanged(from: 2))")
-
-    /// Stores what the installations `$4` are about to lose, in the run `$2` by the step `$3`. `$5` are their
-    /// revisions, `$6` their places.
-    static let preserve = PreparedSQL(
-        serving: "Clean-up (R5, R7): keeps tokens and sessions for an undo.",
-        """
-        INSERT INTO cleanup_change (app_id, run_id, step, install_id, generation, previous_state, token, token_sha256,
-            p256dh, auth, session_id, session_expires_at, credential_issued_at, topic_choices)
-        SELECT i.app_id, $2, $3, i.install_id, i.generation + 1, i.state,
-            CASE WHEN $3 = 'superseded' THEN i.token END, CASE WHEN $3 = 'superseded' THEN i.token_sha256 END,
-            CASE WHEN $3 = 'superseded' THEN i.p256dh END, CASE WHEN $3 = 'superseded' THEN i.auth END,
-            CASE WHEN $3 = 'sessionEnded' THEN i.session_id END,
-            CASE WHEN $3 = 'sessionEnded' THEN i.session_expires_at END,
-            CASE WHEN $3 = 'sessionEnded' THEN i.credential_issued_at END,
-            CASE WHEN $3 = 'sessionEnded' THEN i.topic_choices END
-        FROM \(sql: unchanged(from: 4))
-        ON CONFLICT (app_id, install_id) DO UPDATE
-            SET run_id = excluded.run_id, step = excluded.step, generation = excluded.generation,
-                previous_state = excluded.previous_state, token = excluded.token, token_sha256 = excluded.token_sha256,
-                p256dh = excluded.p256dh, auth = excluded.auth, session_id = excluded.session_id,
-                session_expires_at = excluded.session_expires_at, credential_issued_at = excluded.credential_issued_at,
-                topic_choices = excluded.topic_choices
-        """)
 
     /// A FROM item: the rows of `installation` that have not changed since they were read.
     private static func unchanged(from first: Int) -> PostgresSQL {
@@ -174,9 +172,6 @@ enum CleanUpStatements {
 extension CleanUpStep {
     /// Whether the installation gives up its token.
     var releasesToken: Bool { self == .superseded || self == .purged }
-
-    /// Whether `cleanup undo` needs values that the installation loses.
-    var isPreserved: Bool { self == .superseded || self == .sessionEnded }
 }
 
 /// The session of a service's background work, which folds. It polls several times a second, also in an idle service.

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, changes
-/// that cannot be undone any more, expired notifications and choices about deleted topics, and folds the roll-up.
+/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
+/// notifications and choices about deleted topics, and folds the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -28,7 +28,7 @@ struct CleanUpUpkeep {
     /// - Parameter forgotten: called with how many logouts and users were forgotten.
     func purge(_ forgotten: (Int) throws -> Void) throws {
         for rows in OldRows.tombstones { try rows.purge(before: apps, in: session, nodes, forgotten) }
-        for rows in [OldRows.holders, .changes] { try rows.purge(before: apps, in: session, nodes) }
+        try OldRows.holders.purge(before: apps, in: session, nodes)
         for rows in OldRows.notifications {
             try rows.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes)
         }

@@ -11,14 +11,18 @@ struct CleanUpWork {
     /// How often a batch is tried if it meets a locked row or loses a race.
     private static let attemptsMax = 5
 
-    /// Installations of one app that make the same step, in the order in which they are locked.
+    /// Installations of one app that make the same step, or for which it is undone, in the order in which they are
+    /// locked.
     struct Batch {
         let app: AppNumber
         let step: CleanUpStep
+        let isUndone: Bool
         let rows: [DueInstallations.Key]
 
-        init(app: AppNumber, step: CleanUpStep, rows: some Sequence<DueInstallations.Key>) {
-            (self.app, self.step) = (app, step)
+        init(
+            app: AppNumber, step: CleanUpStep, isUndone: Bool = false, rows: some Sequence<DueInstallations.Key>
+        ) {
+            (self.app, self.step, self.isUndone) = (app, step, isUndone)
             self.rows = rows.sorted { $0.installID < $1.installID }
         }
     }
@@ -56,6 +60,26 @@ struct CleanUpWork {
         }
     }
 
+    /// Restores installations that became stale or unregistered during a run and have not changed since.
+    func restore(from start: PostgresTimestamp, to end: PostgresTimestamp) throws {
+        try session.run(script: CleanUpStatements.writeSettings)
+        for range in try PageRange.all(of: "installation", by: CleanUp.Options().pagesPerRead, session, nodes) {
+            try nodes.with(range.apps) {
+                var due = DueBatches()
+                due.add(try DueInstallations.ofRun(range, from: start, to: end, session))
+                for (app, step, keys) in due.byCell {
+                    for first in stride(from: 0, to: keys.count, by: Self.restoredMax) {
+                        let rows = keys[first..<min(first + Self.restoredMax, keys.count)]
+                        try write(Batch(app: app, step: step, isUndone: true, rows: rows))
+                        try session.checkCancellation()
+                    }
+                }
+            }
+        }
+    }
+
+    private static let restoredMax = 1_000
+
     private func read(_ range: PageRange, _ bounds: PostgresSQL, _ pace: inout CleanUpPace) throws -> DueBatches {
         let found = try nodes.with(range.apps) {
             try pace.run { try DueInstallations.read(range, bounds, withKeys: true, session) }
@@ -86,7 +110,7 @@ struct CleanUpWork {
             try session.checkCancellation()
             guard batch.rows.count > 1 else { return }
             for half in [batch.rows.prefix(batch.rows.count / 2), batch.rows.dropFirst(batch.rows.count / 2)] {
-                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, rows: half))
+                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, isUndone: batch.isUndone, rows: half))
             }
         }
     }
@@ -96,7 +120,7 @@ struct CleanUpWork {
         try session.withTransaction {
             if nodes.isDistributed { try session.run(script: CleanUpStatements.batchSettingsOnCitus) }
             let installIDs = try batch.rows.map { try InstallID($0.installID) }
-            if batch.step.releasesToken {
+            if batch.step.releasesToken, !batch.isUndone {
                 _ = try session.execute(HolderStatements.lock(of: installIDs, in: batch.app))
             }
             let (app, ids) = (batch.app, batch.rows.map(\.installID))
@@ -105,17 +129,19 @@ struct CleanUpWork {
                 PostgresStatement(CleanUpStatements.batch, app.rawValue, ids, revisions, places)
             ).map { try InstallationColumns.decode($0) }
             guard !found.isEmpty else { return }
-            if batch.step.isPreserved {
-                _ = try session.execute(
-                    PostgresStatement(
-                        CleanUpStatements.preserve, app.rawValue, run, batch.step.rawValue, ids, revisions, places))
-            }
-            let changes = try changes(batch.step, of: found, in: app, at: Timestamp(now))
+            let changes =
+                try batch.isUndone
+                ? restored(batch.step, of: found, in: app, at: Timestamp(now))
+                : changes(batch.step, of: found, in: app, at: Timestamp(now))
             try changes.check(changes.rows.map { try session.execute($0) })
             let moment = try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
             let rest = changes.others(at: moment) + changes.records(at: moment).statements()
             for statement in rest { _ = try session.execute(statement) }
-            _ = try session.execute(ledger.counting(found.count, batch.step, of: app, in: run))
+            _ = try session.execute(
+                batch.isUndone
+                    ? PostgresStatement(
+                        CleanUpLedgerStatements.countRestored, run, app.rawValue, Int64(changes.events.count))
+                    : ledger.counting(found.count, batch.step, of: app, in: run))
         }
     }
 
@@ -134,6 +160,20 @@ struct CleanUpWork {
             }
             changes.change(before, to: after)
             changes.record(event, ending: before.installation, after, in: topics)
+        }
+        return changes
+    }
+
+    private func restored(
+        _ step: CleanUpStep, of found: [StoredInstallation], in app: AppNumber, at now: Timestamp
+    ) -> ChangeSet {
+        var changes = ChangeSet(in: app, at: now)
+        for before in found {
+            guard let undone = step.undone(on: before.installation, by: CleanUpStatements.actor, at: now) else {
+                continue
+            }
+            changes.change(before, to: undone.after)
+            changes.record([undone.event])
         }
         return changes
     }

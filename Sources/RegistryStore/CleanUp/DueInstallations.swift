@@ -22,6 +22,14 @@ struct DueInstallations {
     ) throws -> [DueInstallations] {
         try session.execute(CleanUpStatements.read(range, bounds, withKeys: withKeys).unprepared()).map(Self.init)
     }
+
+    /// Those on which a run has taken a step that can be undone, and that have not changed since. The time identifies
+    /// the run.
+    static func ofRun(
+        _ range: PageRange, from start: PostgresTimestamp, to end: PostgresTimestamp, _ session: PostgresSession
+    ) throws -> [DueInstallations] {
+        try session.execute(CleanUpStatements.readJudged(range, from: start, to: end).unprepared()).map(Self.init)
+    }
 }
 
 extension DueInstallations {

@@ -4,7 +4,7 @@ import PushRegistry
 /// The SQL that finds, locks and deletes old rows.
 extension OldRows {
     static let named =
-        (tombstones + [holders, owners, changes] + notifications
+        (tombstones + [holders, owners] + notifications
         + [receipts(in: "receipt_default", asOf: Timestamp(NamedStatement.time))]).flatMap(\.statements)
 
     private var statements: [NamedStatement] {

@@ -42,15 +42,6 @@ struct OldRows {
         table: "installation_owner", rule: "R12", columns: [("user_id", "text"), ("install_id", "text")],
         condition: "t.left_at <= b.since", haveDigests: true)
 
-    /// R11: tokens and sessions that `cleanup undo` cannot restore, because the installation has changed.
-    static let changes = OldRows(
-        table: "cleanup_change", rule: "R11", columns: [("install_id", "text")],
-        condition: """
-            NOT EXISTS (
-                SELECT FROM installation i
-                WHERE i.app_id = t.app_id AND i.install_id = t.install_id AND i.generation = t.generation)
-            """)
-
     /// Expired notifications and dedup ids. No call reads them any more, so no lock of the counter is needed.
     static let notifications = [
         OldRows(

@@ -5,7 +5,7 @@ enum LockBucketStatements {
     static let named = [NamedStatement("share", share), NamedStatement("lock", lock)]
 
     static let share = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import, cleanup undo (R7): begins bindings.",
+        serving: "PUT …/installations/{installId}, import (R7): begins bindings.",
         "SELECT pg_advisory_xact_lock_shared($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
 
     static let lock = PreparedSQL(

@@ -6,7 +6,7 @@ enum DeletedTopicStatements {
     static let named = [
         NamedStatement("all", all), NamedStatement("removeFromUsers", removeFromUsers),
         NamedStatement("removeFromInstallations", removeFromInstallations),
-        NamedStatement("removeFromChanges", removeFromChanges), NamedStatement("forget", forget),
+        NamedStatement("forget", forget),
         NamedStatement(
             "readUsers", serving: "Clean-up (fine print 87): reads users with choices about deleted topics.",
             readUsers(NamedStatement.pages, apps([0], [[0]]))),
@@ -88,14 +88,6 @@ enum DeletedTopicStatements {
             WHERE t.topic = ANY ($4) GROUP BY t.topic, cell, expires_at
         )
         SELECT count(*) FROM changed
-        """)
-
-    /// `$2` are the codes.
-    static let removeFromChanges = PreparedSQL(
-        serving: "Clean-up (fine print 87): removes choices about deleted topics from what an undo would restore.",
-        """
-        UPDATE cleanup_change c SET topic_choices = choices_without(c.topic_choices, $2::integer[])
-        WHERE c.app_id = $1 AND c.topic_choices && $2
         """)
 
     /// `$2` are the codes.

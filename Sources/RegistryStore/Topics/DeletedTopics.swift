@@ -39,8 +39,6 @@ struct DeletedTopics {
                         keys.map(\.revision), app.codes))[0].decode(0)
             } && isComplete
         for app in apps where isComplete {
-            _ = try session.execute(
-                PostgresStatement(DeletedTopicStatements.removeFromChanges, app.number, app.codes))
             _ = try session.execute(PostgresStatement(DeletedTopicStatements.forget, app.number, app.codes))
         }
     }

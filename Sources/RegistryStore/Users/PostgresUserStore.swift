@@ -282,7 +282,6 @@ private struct ErasureBatch {
         let (app, ids) = (erasure.app.rawValue, seen.map(\.rawValue))
         return [
             PostgresStatement(UserStatements.forgetRegistrant, app, registrant, stays),
-            PostgresStatement(UserStatements.forgetUndo, app, erasure.userID.rawValue, ids),
             PostgresStatement(UserStatements.deleteOwners, app, erasure.userID.rawValue, ids),
         ]
     }

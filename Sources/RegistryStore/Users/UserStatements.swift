@@ -7,7 +7,7 @@ enum UserStatements {
         NamedStatement("lockOfUser", lockOfUser), NamedStatement("lockOfSession", lockOfSession),
         NamedStatement("seenWithUser", seenWithUser), NamedStatement("leftByUser", leftByUser),
         NamedStatement("anonymizeEvents", anonymizeEvents), NamedStatement("forgetRegistrant", forgetRegistrant),
-        NamedStatement("forgetFormerOwners", forgetFormerOwners), NamedStatement("forgetUndo", forgetUndo),
+        NamedStatement("forgetFormerOwners", forgetFormerOwners),
         NamedStatement("deleteOwners", deleteOwners),
         NamedStatement("list", list),
     ]
@@ -116,15 +116,6 @@ enum UserStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id
             AND (i.registrant = ANY (k.digests) OR i.snapshot_sender = ANY (k.digests))
             AND (i.user_id IS NULL OR i.user_id <> ALL (k.users))
-        """)
-
-    /// Deletes what would restore the user's last sessions on the installations `$3`, which other users may own now.
-    static let forgetUndo = PreparedSQL(
-        serving: "DELETE …/users/{userId} (20): deletes sessions that cleanup undo would restore.",
-        """
-        DELETE FROM cleanup_change c USING installation_owner o
-        WHERE c.app_id = $1 AND c.install_id = ANY ($3) AND o.app_id = $1 AND o.user_id = $2
-            AND o.install_id = c.install_id AND o.session_id = c.session_id
         """)
 
     static let deleteOwners = PreparedSQL(

@@ -28,9 +28,7 @@ extension Invariant {
                 UNION ALL
                 SELECT app_id || '/' || install_id, topic_choices FROM installation
                 UNION ALL
-                SELECT 'user of ' || app_id, topics FROM user_guard
-                UNION ALL
-                SELECT app_id || '/' || install_id, topic_choices FROM cleanup_change) AS c
+                SELECT 'user of ' || app_id, topics FROM user_guard) AS c
             WHERE codes IS NOT NULL AND NOT are_choices(codes)
             """),
         Invariant(

@@ -4,14 +4,13 @@ import RegistryStore
 extension CleanUpCommand {
     struct Undo: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Restore the installations that a run changed.",
+            abstract: "Restore the installations that a run judged stale or unregistered.",
             usage: "push-registry cleanup undo <number> [--json] [<options>]",
             discussion: """
-                Installations that have not changed since the run get their former state back, with an event \
-                `reactivated`. These are not restored: installations that registered or changed since, or that a later \
-                run changed; tokens that another installation holds now; sessions and users that were logged out or \
-                erased; purged installations. Correct the cause (a policy, a clock) before the next run, or it makes \
-                the same changes again.
+                Stale and unregistered installations that have not changed since the run get their former state back, \
+                with an event `reactivated`. Nothing else is restored: a token or a session that the run took comes \
+                back when the app registers again, and a purged installation is new then. Correct the cause (a policy, \
+                a clock) before the next run, or it makes the same changes again.
 
                 Exit codes: 0 done; 1 failed, or the run does not exist; 4 another run is in progress.
                 """)

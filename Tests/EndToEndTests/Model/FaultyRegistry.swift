@@ -137,9 +137,8 @@ final class FaultyRegistry: Sendable {
                 _ = try await database.rows("SELECT pg_promote()")
             }
         case .stepClock(let hours): try await stepClock(hours: hours)
-        case .rebuildRollUp: return try await run(["rebuild-rollup"]).job
-        case .cleanUp: return try await cleanUp(isUndone: false)
-        case .cleanUpAndUndo: return try await cleanUp(isUndone: true)
+        case .rebuildRollUp: return try await run(["rebuild-rollup"])
+        case .cleanUp: return try await cleanUp()
         case .importFile: return try await importFile(into: app)
         }
         return nil
@@ -235,24 +234,21 @@ final class FaultyRegistry: Sendable {
 
     // MARK: Commands
 
-    private func cleanUp(isUndone: Bool) async throws -> Job {
+    private func cleanUp() async throws -> Job {
         let sent = Wall.microseconds
-        var (job, output) = try await run(["cleanup", "--max-share", "100%", "--json"])
-        if isUndone, job.complaint == nil, let run = (try? JSON(parsing: Array(output.utf8)))?["run"].integer {
-            (job, output) = try await self.run(["cleanup", "undo", "\(run)"])
-        }
-        job.steps = ModelApp.phones.flatMap { [.expire($0)] + (isUndone ? [.restore($0)] : []) }.map {
-            ModelStep(call: $0, sent: sent, received: .max, response: nil)
+        var job = try await run(["cleanup", "--max-share", "100%"])
+        job.steps = ModelApp.phones.map {
+            ModelStep(call: .expire($0), sent: sent, received: .max, response: nil)
         }
         return job
     }
 
     /// Runs a command; another one may be in progress (4).
-    private func run(_ arguments: [String], in directory: String? = nil) async throws -> (job: Job, output: String) {
+    private func run(_ arguments: [String], in directory: String? = nil) async throws -> Job {
         let result = try await RegistryCommand.run(
             arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": databaseURL], in: directory)
         let complaint = "\(arguments.joined(separator: " ")) ended with \(result.status): \(result.log.suffix(1_000))"
-        return (Job(complaint: [0, 4].contains(result.status) ? nil : complaint), result.output)
+        return Job(complaint: [0, 4].contains(result.status) ? nil : complaint)
     }
 
     /// Adds installations that no call names.
@@ -262,7 +258,7 @@ final class FaultyRegistry: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         let lines = (0..<50).map { #"{"installId":"imported-\#($0)","provider":"fcm","token":"imported-\#($0)"}"# }
         try Data(lines.joined(separator: "\n").utf8).write(to: folder.appending(path: "fleet.ndjson"))
-        return try await run(["import", "fleet.ndjson", "--app", app.id], in: folder.path).job
+        return try await run(["import", "fleet.ndjson", "--app", app.id], in: folder.path)
     }
 
     // MARK: Verification

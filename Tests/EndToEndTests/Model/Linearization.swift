@@ -77,7 +77,7 @@ struct ModelStep: Sendable {
                 moment.generation = evidence.tables.nextGeneration(of: registration.phone, after: oracle)
                 return moment
             }
-        case .register, .read, .list, .remove, .expire, .restore: return [moment]
+        case .register, .read, .list, .remove, .expire: return [moment]
         }
     }
 

@@ -134,7 +134,7 @@ extension RegistryApp {
         case .erase(let user): request("DELETE", "/users/\(user)", by: .service)
         case .feedback(let items):
             request("POST", "/feedback", .array(items.map(\.json)), by: .role(.sender))
-        case .expire, .restore: preconditionFailure("a command does this")
+        case .expire: preconditionFailure("a command does this")
         }
     }
 

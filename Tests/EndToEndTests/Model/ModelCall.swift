@@ -16,15 +16,12 @@ enum ModelCall: Hashable, Codable, Sendable {
     case feedback([ModelFeedback])
     /// `cleanup` ends the binding of this phone if its session has expired.
     case expire(String)
-    /// `cleanup undo` reverts that.
-    case restore(String)
 
     /// The installation of the call; nil if it has none.
     var phone: String? {
         switch self {
         case .register(let registration): registration.phone
-        case .read(let phone, _), .remove(let phone, _, _), .logOut(let phone, _, _, _), .expire(let phone),
-            .restore(let phone):
+        case .read(let phone, _), .remove(let phone, _, _), .logOut(let phone, _, _, _), .expire(let phone):
             phone
         case .list, .endSession, .logOutUser, .erase, .feedback: nil
         }
@@ -52,7 +49,7 @@ enum ModelCall: Hashable, Codable, Sendable {
                 phone: phone, by: credential.resolved(at: now), keepsAnonymous: keepsAnonymous,
                 ifMatch: ifMatch?.resolved(generations))
         case .feedback(let items): .feedback(items.map { $0.resolved(at: now, known: known) })
-        case .list, .endSession, .logOutUser, .erase, .expire, .restore: self
+        case .list, .endSession, .logOutUser, .erase, .expire: self
         }
     }
 }

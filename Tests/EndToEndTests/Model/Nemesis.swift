@@ -22,15 +22,13 @@ enum Fault: Hashable, Codable, Sendable {
     case stepClock(hours: Int64)
     case rebuildRollUp
     case cleanUp
-    /// A night job, and then its `cleanup undo`.
-    case cleanUpAndUndo
     /// Adds other installations to the same app.
     case importFile
 
     /// Whether it is a command, which should succeed.
     var isJob: Bool {
         switch self {
-        case .rebuildRollUp, .cleanUp, .cleanUpAndUndo, .importFile: true
+        case .rebuildRollUp, .cleanUp, .importFile: true
         case .killService, .stopService, .endSessions, .endSession, .stopSession, .cutSession, .stallSession,
             .killPostgres, .failOver, .stepClock:
             false
@@ -97,7 +95,7 @@ enum Nemesis: Int, CaseIterable, Codable, Sendable {
             ])
         case .network:
             random.pick([.cutSession(pick: pick), .stallSession(pick: pick, milliseconds: milliseconds)])
-        case .jobs: random.pick([.rebuildRollUp, .cleanUp, .cleanUpAndUndo, .importFile])
+        case .jobs: random.pick([.rebuildRollUp, .cleanUp, .importFile])
         case .postgres: .killPostgres
         case .mixed:
             random.pick([Nemesis.service, .service, .sessions, .sessions, .network, .network, .jobs, .postgres])

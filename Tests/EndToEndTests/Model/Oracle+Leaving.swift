@@ -143,28 +143,6 @@ extension Oracle {
             return Response(200)
         }
         unbind(id, "sessionEnded", "sessionExpired", by: Self.nightJob)
-        expired[id] = Expired(phone: phone, generation: phone.generation + 1)
-        return Response(200)
-    }
-
-    /// `cleanup undo` restores a binding if nothing has changed since, and neither the session nor the user was logged
-    /// out (R7).
-    mutating func restore(_ id: String) -> Response {
-        guard let present = phones[id], let expired = expired[id], present.generation == expired.generation,
-            let user = history[id]?.last(where: { $0.after == expired.generation })?.previousUser,
-            let session = expired.phone.session, let seen = sessions[session], seen.endedAt == nil,
-            refusedBefore[user].map({ $0 < present.registeredAt }) ?? true,
-            logouts[InstallationLogout(phone: id, user: user, session: nil)] == nil,
-            logouts[InstallationLogout(phone: id, user: user, session: session)] == nil
-        else { return Response(200) }
-        var after = present
-        after.state = expired.phone.state
-        (after.user, after.session) = (user, session)
-        (after.expiresAt, after.issuedAt) = (expired.phone.expiresAt, expired.phone.issuedAt)
-        after.generation += 1
-        phones[id] = after
-        self.expired[id] = nil
-        record("reactivated", "cleanupUndone", by: Self.nightJob, id, from: present, to: after, previousUser: user)
         return Response(200)
     }
 

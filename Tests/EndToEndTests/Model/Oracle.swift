@@ -90,14 +90,6 @@ struct Oracle: Hashable, Sendable {
     /// How often.
     var refusals: [String: Int] = [:]
     var logouts: [InstallationLogout: Int64] = [:]
-    /// What `cleanup undo` would restore: the phone before and its generation after the night job.
-    var expired: [String: Expired] = [:]
-
-    struct Expired: Hashable, Sendable {
-        let phone: Phone
-        let generation: Int64
-    }
-
     init(actors: Actors) {
         self.actors = actors
     }
@@ -153,7 +145,6 @@ struct Oracle: Hashable, Sendable {
         case .erase(let user): erase(user, at: moment)
         case .feedback(let items): judge(items, at: moment)
         case .expire(let phone): expire(phone, at: moment)
-        case .restore(let phone): restore(phone)
         }
     }
 

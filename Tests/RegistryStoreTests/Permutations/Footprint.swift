@@ -18,11 +18,11 @@ struct Footprint: Sendable {
     private static let tables: Set<String> = [
         "app", "topic", "directory_version", "registry_clock", "installation", "token_holder", "installation_owner",
         "user_guard", "session", "installation_logout", "token_event", "settings_snapshot", "rollup_delta",
-        "rollup_cell", "rollup_text", "cleanup_result", "cleanup_run", "cleanup_change", "notification",
+        "rollup_cell", "rollup_text", "cleanup_result", "cleanup_run", "notification",
         "notification_counter", "notification_dedup", "receipt", "message",
     ]
     /// Their rows have no key that two transactions may insert.
-    private static let logs: Set<String> = ["token_event", "settings_snapshot", "rollup_delta", "cleanup_change"]
+    private static let logs: Set<String> = ["token_event", "settings_snapshot", "rollup_delta"]
     private static let known = Locked<[String: Footprint]>([:])
 
     static func of(_ text: String) -> Footprint {

@@ -63,8 +63,8 @@ export const operationsTexts = {
   'ops.upkeep.historyRemoved': ['Events deleted', 'Gelöschte Ereignisse'],
   'ops.undo': ['An undo restores at most {n}', 'Rückgängig machen stellt höchstens {n} wieder her'],
   'ops.undoText': [
-    'What has changed since stays, and what was deleted does not come back.',
-    'Was sich seitdem geändert hat, bleibt, und Gelöschtes kommt nicht zurück.',
+    'Stale and unregistered installations that have not changed since. Tokens and sessions come back when the app registers again.',
+    'Verwaiste und ungültige Installationen, die sich seitdem nicht geändert haben. Token und Sitzungen kommen zurück, wenn sich die App neu registriert.',
   ],
   'ops.copy': ['Copy', 'Kopieren'],
   'ops.createKey': ['New key', 'Neuer Schlüssel'],

@@ -29,8 +29,26 @@ struct CleanUpLedger {
     ) throws -> Int32 {
         _ = try session.execute(CleanUpLedgerStatements.interrupt)
         let scope = apps.isEmpty ? nil : apps.map(\.rawValue).sorted()
-        return try session.execute(
+        let own: Int32 = try session.execute(
             PostgresStatement(CleanUpLedgerStatements.begin, process, scope, undoes, maxShare))[0].decode(0)
+        if let undoes {
+            _ = try session.execute(PostgresStatement(CleanUpLedgerStatements.addUndoneResults, own, undoes))
+        }
+        return own
+    }
+
+    /// Nil if there is no such run.
+    func run(_ number: Int32) throws -> (isUndoing: Bool, start: PostgresTimestamp, end: PostgresTimestamp)? {
+        try session.execute(PostgresStatement(CleanUpLedgerStatements.run, number)).first.map { row in
+            (try row.decode(0, as: Int32?.self) != nil, try row.decode(1), try row.decode(2))
+        }
+    }
+
+    /// How many installations of a run an undo has restored, and how many none has.
+    func restored(by own: Int32, of run: Int32) throws -> (restored: Int, left: Int) {
+        let restored = try session.execute(PostgresStatement(CleanUpLedgerStatements.restored, own))
+        let left = try session.execute(PostgresStatement(CleanUpLedgerStatements.left, run))
+        return (try restored[0].decode(0), try left[0].decode(0))
     }
 
     func add(_ result: CleanUpReport.AppResult, of app: AppNumber, to run: Int32) throws {

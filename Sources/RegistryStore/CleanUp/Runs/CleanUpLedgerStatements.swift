@@ -5,7 +5,9 @@ import PushRegistry
 enum CleanUpLedgerStatements {
     static let named = [
         NamedStatement("begin", begin), NamedStatement("addResult", addResult), NamedStatement("count", count),
-        NamedStatement("countSteps", countSteps),
+        NamedStatement("countSteps", countSteps), NamedStatement("addUndoneResults", addUndoneResults),
+        NamedStatement("countRestored", countRestored), NamedStatement("run", run), NamedStatement("left", left),
+        NamedStatement("restored", restored),
         NamedStatement("end", end), NamedStatement("totals", totals), NamedStatement("results", results),
         NamedStatement("runs", runs),
         NamedStatement("lock", serving: "Clean-up: takes the lock that admits one run at a time.", lock),
@@ -61,6 +63,33 @@ enum CleanUpLedgerStatements {
             return "\(sql: column) = \(sql: column) + \(sql: PostgresSQL(trusted: "$\(index + 3)"))" as PostgresSQL
         }
         .joined(separator: ", ")
+
+    /// `$1` is the undoing run, `$2` the undone one.
+    static let addUndoneResults = PreparedSQL(
+        serving: "cleanup undo: adds a row of results for each app.",
+        "INSERT INTO cleanup_result (run_id, app_id) SELECT $1, app_id FROM cleanup_result WHERE run_id = $2")
+
+    static let countRestored = PreparedSQL(
+        serving: "cleanup undo: adds to the restored installations of an app.",
+        "UPDATE cleanup_result SET restored = restored + $3 WHERE run_id = $1 AND app_id = $2")
+
+    static let run = PreparedSQL(
+        serving: "cleanup undo: reads a run, which run it undoes itself, and its time.",
+        "SELECT undoes, started_at, coalesce(finished_at, 'infinity') FROM cleanup_run WHERE id = $1")
+
+    static let restored = PreparedSQL(
+        serving: "cleanup undo: counts the installations that it has restored.",
+        "SELECT coalesce(sum(restored), 0)::bigint FROM cleanup_result WHERE run_id = $1")
+
+    /// `$1` is the undone run.
+    static let left = PreparedSQL(
+        serving: "cleanup undo: counts installations that no undo has restored.",
+        """
+        SELECT coalesce(sum(superseded + unregistered + session_ended + stale), 0)::bigint - (
+                SELECT coalesce(sum(u.restored), 0) FROM cleanup_result u
+                WHERE u.run_id IN (SELECT id FROM cleanup_run WHERE undoes = $1))::bigint
+        FROM cleanup_result WHERE run_id = $1
+        """)
 
     static let count = PreparedSQL(
         serving: "Clean-up: adds to the counts of a run.",

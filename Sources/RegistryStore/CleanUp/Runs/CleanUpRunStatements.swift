@@ -28,7 +28,9 @@ enum CleanUpRunStatements {
             r.superseded, r.unregistered, r.session_ended, r.stale, r.purged
         FROM page n LEFT JOIN LATERAL (
             SELECT a.identifier, r.*, \(sql: retired) + r.purged + r.restored AS changed,
-                CASE WHEN n.undoes IS NULL THEN greatest(\(sql: retired) - coalesce(u.restored, 0), 0)::bigint ELSE 0
+                CASE
+                    WHEN n.undoes IS NULL THEN greatest(r.unregistered + r.stale - coalesce(u.restored, 0), 0)::bigint
+                    ELSE 0
                 END AS restorable
             FROM cleanup_result r JOIN app a ON a.id = r.app_id
                 LEFT JOIN undone u ON u.run_id = r.run_id AND u.app_id = r.app_id
