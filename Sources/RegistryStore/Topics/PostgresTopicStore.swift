@@ -8,12 +8,16 @@ public struct PostgresTopicStore: TopicStore {
     private let users: WriteCoalescer<PendingUserTopics>
 
     public init(_ resources: LoopResources) {
+        self.init(resources, pageMax: UserTopicsWriter.pageMax)
+    }
+
+    init(_ resources: LoopResources, pageMax: Int64) {
         self.resources = resources
         let ofInstallations = InstallationTopicsWriter(postgres: resources.postgres)
         installations = WriteCoalescer(resources, meters: WriteMeters("installation_topics")) { batch, patience in
             try await resources.serving(batch[0].app) { try await ofInstallations.write(batch, patience) }
         }
-        let ofUsers = UserTopicsWriter(postgres: resources.postgres)
+        let ofUsers = UserTopicsWriter(postgres: resources.postgres, pageMax: pageMax)
         users = WriteCoalescer(resources, meters: WriteMeters("user_topics")) { batch, patience in
             try await resources.serving(batch[0].app) { try await ofUsers.write(batch, patience) }
         }

@@ -12,118 +12,121 @@ struct PendingUserTopics: BatchedWrite {
     var key: UserID { userID }
 }
 
-/// Writes a batch of changes of users' choices, all of one app, as one transaction (R15). It locks the users' buckets,
-/// then their installations, whose merged choices it writes page by page.
+/// Writes a batch of changes of users' choices, all of one app (R15). The first transaction locks the users' buckets,
+/// then their installations, and writes the users' choices, the events, and the merged choices of a page of
+/// installations.
+///
+/// Each further page of a user with many installations, such as the user of kiosks, is a transaction of its own, which
+/// merges the choices that the user has then. If it fails, the caller repeats the call. That goes through all pages,
+/// though the user has made the choices already.
 struct UserTopicsWriter: Sendable {
     private static let attemptsMax = 20
-    /// The most installations of one read and one write.
-    private static let pageMax: Int64 = 1_000
+    static let pageMax: Int64 = 1_000
 
     let postgres: PostgresClient
+    /// The most installations of one transaction.
+    let pageMax: Int64
 
-    /// - Throws: `PostgresError`: nothing was written.
+    /// - Throws: `PostgresError`.
     func write(
         _ batch: [PendingUserTopics], _ patience: LockPatience
     ) async throws -> [Result<TopicChoices, any Error>] {
-        try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            try await write(batch, patience, transaction)
+        let (app, users) = (batch[0].app, batch.map(\.userID))
+        var (outcomes, last) = try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+            let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
+            let page = try await lock(users, in: app, after: "", patience, checks.statements, transaction)
+            let refused = try checks.refusals(page.more, at: page.moment.time)
+            var changes = UserTopicsChanges(page)
+            let outcomes = batch.enumerated().map { index, pending in
+                Result { () throws(TopicsPatch.Refusal) in
+                    if refused.contains(index) { throw .credentialEnded }
+                    return changes.apply(pending)
+                }
+                .mapError { $0 as any Error }
+            }
+            try await transaction.commit(
+                changes.changeSet(in: app), at: page.moment,
+                after: changes.written.isEmpty ? [] : [TopicChoiceStatements.write(changes.written, in: app)])
+            return (outcomes, page.installations.last)
         }
+        while let previous = last {
+            last = try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+                let page = try await lock(users, in: app, after: previous, .alone, [], transaction)
+                try await transaction.commit(UserTopicsChanges(page).changeSet(in: app), at: page.moment)
+                return page.installations.last
+            }
+        }
+        return outcomes
     }
 
-    private func write(
-        _ batch: [PendingUserTopics], _ patience: LockPatience, _ transaction: PostgresTransaction
-    ) async throws -> [Result<TopicChoices, any Error>] {
-        let (app, digests) = (batch[0].app, batch.map { UserDigest.sha256($0.userID) })
+    /// - Parameter more: statements that run under the locks.
+    private func lock(
+        _ users: [UserID], in app: AppNumber, after installID: String, _ patience: LockPatience,
+        _ more: [PostgresStatement], _ transaction: PostgresTransaction
+    ) async throws -> UserTopicsPage {
+        let digests = users.map { UserDigest.sha256($0) }
         let setUp = LockTimeoutStatements.of(patience)
-        let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
         let results = try await transaction.execute(
             setUp + [
                 LockBuckets(users: digests, in: app).exclusive,
                 PostgresStatement(GuardStatements.users, app.rawValue, digests),
-                lock(batch.map(\.userID), after: "", in: app),
+                PostgresStatement(
+                    TopicChoiceStatements.lockInstallations, app.rawValue, users.map(\.rawValue), installID, pageMax),
                 PostgresStatement(RegistrationStatements.now),
-            ] + checks.statements)
-        let rest = Array(results[setUp.count...])
-        let moment = try Moment(rest[3])
-        let refused = try checks.refusals(rest[4...], at: moment.time)
-        let present = Dictionary(
-            uniqueKeysWithValues: try rest[1].map(RememberedUser.init).map { ($0.index, $0.choices) })
-        var changes = UserTopicsChanges(at: moment)
-        let outcomes = batch.enumerated().map { index, pending in
-            Result { () throws(TopicsPatch.Refusal) in
-                if refused.contains(index) { throw .credentialEnded }
-                return changes.apply(pending, to: present[index] ?? TopicChoices())
-            }
-            .mapError { $0 as any Error }
-        }
-        try await write(changes, firstPage: rest[2], in: app, transaction)
-        return outcomes
-    }
-
-    /// Writes page by page; the last page together with the users and the events.
-    private func write(
-        _ changes: UserTopicsChanges, firstPage: PostgresResult, in app: AppNumber, _ transaction: PostgresTransaction
-    ) async throws {
-        let users = Array(changes.choices.keys)
-        guard !users.isEmpty else {
-            try await transaction.commit()
-            return
-        }
-        var page = firstPage
-        while true {
-            let locked = try LockedPage(page, limit: Self.pageMax)
-            var write = ChangeSet(in: app, at: changes.moment.time)
-            for before in locked.installations {
-                if let after = changes.merged(into: before.installation) { write.change(before, to: after) }
-            }
-            guard let last = locked.last else {
-                write.record([], changes.events)
-                let own = changes.choices.map { (UserDigest.sha256($0), $1) }
-                try await transaction.commit(
-                    write, at: changes.moment, after: [TopicChoiceStatements.write(own, in: app)])
-                return
-            }
-            let results = try await transaction.execute(
-                write.statements(at: changes.moment) + [lock(users, after: last, in: app)])
-            guard let next = results.last else { throw StoreError.failed("a page of installations is missing") }
-            page = next
-        }
-    }
-
-    private func lock(_ users: [UserID], after installID: String, in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            TopicChoiceStatements.lockInstallations, app.rawValue, users.map(\.rawValue), installID,
-            Self.pageMax)
+            ] + more)[setUp.count...]
+        let first = results.startIndex
+        let remembered = try results[first + 1].map(RememberedUser.init).map { (users[$0.index], $0.choices) }
+        return UserTopicsPage(
+            choices: Dictionary(uniqueKeysWithValues: remembered),
+            installations: try LockedPage(results[first + 2], limit: pageMax), moment: try Moment(results[first + 3]),
+            more: results[(first + 4)...])
     }
 }
 
-/// The changes of a batch.
-private struct UserTopicsChanges {
+/// What a transaction has locked: users, and a page of their installations.
+private struct UserTopicsPage {
+    /// Of users with choices.
+    let choices: [UserID: TopicChoices]
+    let installations: LockedPage
     let moment: Moment
-    /// All choices of each user whose choices change.
-    private(set) var choices: [UserID: TopicChoices] = [:]
-    private(set) var events: [TopicsEvent] = []
+    let more: ArraySlice<PostgresResult>
+}
 
-    init(at moment: Moment) {
-        self.moment = moment
+/// The changes of a transaction.
+private struct UserTopicsChanges {
+    private let page: UserTopicsPage
+    /// All choices of each user.
+    private var choices: [UserID: TopicChoices]
+    private var events: [TopicsEvent] = []
+    /// Of the users whose choices change.
+    private(set) var written: [(userSHA256: [UInt8], choices: TopicChoices)] = []
+
+    init(_ page: UserTopicsPage) {
+        (self.page, choices) = (page, page.choices)
     }
 
     /// - Returns: the user's choices after the change.
-    mutating func apply(_ pending: PendingUserTopics, to present: TopicChoices) -> TopicChoices {
+    mutating func apply(_ pending: PendingUserTopics) -> TopicChoices {
+        let present = choices[pending.userID] ?? TopicChoices()
         let (after, changed) = pending.patch.applied(to: present)
         guard !changed.isEmpty else { return present }
         choices[pending.userID] = after
+        written.append((UserDigest.sha256(pending.userID), after))
         events.append(
             TopicsEvent(
-                .user(pending.userID), .topicsPatched, by: pending.patch.actor, at: moment.time, topics: changed))
+                .user(pending.userID), .topicsPatched, by: pending.patch.actor, at: page.moment.time, topics: changed))
         return after
     }
 
-    /// The installation with its owner's new choices; nil if nothing changes for it.
-    func merged(into installation: Installation) -> Installation? {
-        guard let inherited = installation.owner.flatMap({ choices[$0.userID] }) else { return nil }
-        var after = installation
-        after.topics = installation.topicChoices.over(inherited)
-        return after == installation ? nil : after
+    func changeSet(in app: AppNumber) -> ChangeSet {
+        var changes = ChangeSet(in: app, at: page.moment.time)
+        for before in page.installations.installations {
+            guard let owner = before.installation.owner else { continue }
+            var after = before.installation
+            after.topics = after.topicChoices.over(choices[owner.userID] ?? TopicChoices())
+            if after != before.installation { changes.change(before, to: after) }
+        }
+        changes.record([], events)
+        return changes
     }
 }

@@ -7,6 +7,6 @@ extension Invariant {
             """
             SELECT 'run ' || run_id || ', app ' || app_id FROM cleanup_result
             WHERE refused AND superseded + unregistered + session_ended + stale + purged > 0
-            """),
+            """)
     ]
 }

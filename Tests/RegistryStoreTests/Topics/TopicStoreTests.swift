@@ -12,9 +12,13 @@ private struct Topics {
     let catalogue: TopicCatalogue
 
     /// t1 and t3 are out by default, t2 is in, t4 is locked.
-    static func with(_ body: @escaping @Sendable (Topics) async throws -> Void) async throws {
+    ///
+    /// - Parameter pageMax: the most installations of one transaction.
+    static func with(
+        pageMax: Int64 = UserTopicsWriter.pageMax, _ body: @escaping @Sendable (Topics) async throws -> Void
+    ) async throws {
         try await TestStores.with { stores in
-            let store = PostgresTopicStore(LoopResources(postgres: stores.postgres))
+            let store = PostgresTopicStore(LoopResources(postgres: stores.postgres), pageMax: pageMax)
             async let _ = store.run()
             try await body(Topics(stores: stores, store: store, catalogue: try await stores.makeTopics(4)))
         }
@@ -56,6 +60,39 @@ struct TopicStoreTests {
                 #expect(try await topics.subscriptions(of: phone) == expected, "\(phone)")
             }
             try await topics.stores.expectIntact()
+        }
+    }
+
+    /// The kiosks of one user: those of a page are locked for the time of a page.
+    @Test func choiceOfAUser_isWrittenPageByPage_inTransactionsOfTheirOwn() async throws {
+        try await Topics.with(pageMax: 2) { topics in
+            let stores = topics.stores
+            for number in 0..<5 {
+                try await stores.register("i-\(number)", token: "aaaaaaaaaaaaaa0\(number)", as: "kiosk")
+            }
+            try await stores.postgres.holding("SELECT FROM installation WHERE install_id = 'i-4' FOR UPDATE") {
+                try await topics.choose("t1", true, user: "kiosk")
+            } meanwhile: { _ in
+                #expect(try await topics.subscriptions(of: "i-3") == "t1 t2 t4")
+                _ = try await stores.postgres.execute("SELECT FROM installation WHERE install_id = 'i-3' FOR UPDATE")
+            }
+            for number in 0..<5 { #expect(try await topics.subscriptions(of: "i-\(number)") == "t1 t2 t4") }
+            try await stores.expectIntact()
+        }
+    }
+
+    /// The first call was cut off behind its first page.
+    @Test func repeatedChoiceOfAUser_reachesTheRestOfTheInstallations() async throws {
+        try await Topics.with(pageMax: 2) { topics in
+            for number in 0..<5 {
+                try await topics.stores.register("i-\(number)", token: "aaaaaaaaaaaaaa0\(number)", as: "kiosk")
+            }
+            try await topics.choose("t1", true, user: "kiosk")
+            for number in 2..<5 { try await topics.stores.change("i-\(number)", "topics = NULL") }
+            try await topics.choose("t1", true, user: "kiosk")
+            for number in 0..<5 { #expect(try await topics.subscriptions(of: "i-\(number)") == "t1 t2 t4") }
+            let events = try await topics.stores.sql("SELECT FROM token_event WHERE event = 'topicsChanged'")
+            #expect(events.count == 1)
         }
     }
 
