@@ -2,19 +2,10 @@ import PostgresClient
 
 /// The SQL of a service's background task that keeps statistics, and of its readiness.
 enum ServiceStatements {
-    static let named = [
-        NamedStatement("grown", grown),
-        NamedStatement(
-            "analyze", serving: "Service, every second: analyzes a table that has grown.",
-            analyze("installation", columns: "app_id, install_id, keychain_id")),
-        NamedStatement("newestMigration", newestMigration),
-    ]
-
     /// Small tables, and partitions of history, that have doubled since the last ANALYZE; and their columns that an
     /// index has. Requests look up rows by these alone. An ANALYZE of all columns is slow: of a month with 60,000
     /// snapshots it took 750 ms. Autovacuum does it as well, later.
     static let grown = PreparedSQL(
-        serving: "Service, every second: finds tables that have outgrown their statistics.",
         """
         SELECT oid::regclass::text, (
                 SELECT string_agg(DISTINCT quote_ident(a.attname), ', ')
@@ -35,7 +26,7 @@ enum ServiceStatements {
         PostgresStatement(PostgresSQL(trusted: "ANALYZE (SKIP_LOCKED) \(table) (\(columns))")).unprepared()
     }
 
+    /// GET /readyz: reads the newest migration.
     static let newestMigration = PreparedSQL(
-        serving: "GET /readyz: reads the newest migration.",
         "SELECT coalesce(max(version), 0)::bigint FROM schema_migration")
 }

@@ -42,9 +42,6 @@ public final class InsertedValues: Sendable {
         arrayCount = arrays
     }
 
-    /// The text for a single row, for a list of all statements.
-    public var textOfOneRow: String { text(rows: 1) }
-
     private func text(rows count: Int) -> String {
         texts.withLock { texts in
             if let text = texts[count] { return text }

@@ -11,25 +11,18 @@ public struct PreparedSQL: Sendable {
     public let distributedText: String?
     /// Replaces both texts on a distributed engine if the arrays have at most `InsertedValues.rowsMax` elements.
     public let values: InsertedValues?
-    /// The statement's caller and effect in one line, for a list of all statements. Never sent.
-    public let purpose: String?
     let id: Int
 
     /// - Parameters:
-    ///   - purpose: the caller of the statement, and its effect.
     ///   - sql: one statement with the placeholders `$1`, `$2`, …; its values are passed at each execution.
     ///   - distributed: the same for a distributed engine, if that needs another text. It takes the same values.
     ///   - values: the same for a distributed engine and short arrays.
-    public init(
-        serving purpose: String? = nil, _ sql: PostgresSQL, distributed: PostgresSQL? = nil,
-        values: InsertedValues? = nil
-    ) {
+    public init(_ sql: PostgresSQL, distributed: PostgresSQL? = nil, values: InsertedValues? = nil) {
         precondition(
             sql.binds.count == 0 && distributed?.binds.count ?? 0 == 0, "prepared SQL takes its values at execution")
         text = sql.text
         distributedText = distributed?.text
         self.values = values
-        self.purpose = purpose
         id = Self.makeIDs(count: 1)
     }
 

@@ -2,30 +2,18 @@ import PostgresClient
 
 /// The SQL of audience calls around the query itself, which `AudienceStatements` composes.
 enum AudienceSessionStatements {
-    static let named = [
-        NamedStatement("begin", begin), NamedStatement("commit", commit), NamedStatement("moment", moment),
-        NamedStatement("identityKey", identityKey),
-        NamedStatement(
-            "rowsOfTable", serving: "Audience calls with `explain`: reads the size of the table.", rowsOfTable),
-        NamedStatement("explain", serving: "Audience calls with `explain`: reads a plan.", explain("SELECT 1")),
-        NamedStatement(
-            "limitTime", serving: "POST …/audience/export: limits the time of the export's statement.",
-            limitTime(.zero)),
-    ]
-
+    /// Every audience call: begins a read-only transaction.
     static let begin = PreparedSQL(
-        serving: "Every audience call: begins a read-only transaction.",
         "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
+    /// Every audience call: ends the transaction.
     static let commit = PreparedSQL(
-        serving: "Every audience call: ends the transaction.",
         "COMMIT")
 
     /// A standby that lags or is cut off has a time in the past: that of the last commit that it has replayed, or that
     /// of its last checkpoint if it has replayed none since its start. Also returns the oldest running transaction, and
     /// the run of the server with its tables.
     static let moment = PreparedSQL(
-        serving: "Every audience call (R7, R13): reads the time and the position of the data.",
         """
         SELECT CASE
                 WHEN NOT pg_is_in_recovery() OR pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn()
@@ -35,21 +23,24 @@ enum AudienceSessionStatements {
             pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(sql: DatabaseIdentityStatements.sql)
         """)
 
+    /// POST …/audience/installations and export: reads the key that hides installation ids.
     static let identityKey = PreparedSQL(
-        serving: "POST …/audience/installations and export: reads the key that hides installation ids.",
         "SELECT identity_key FROM app WHERE id = $1")
 
     // MARK: Plans
 
+    /// Audience calls with `explain`: reads the size of the table.
     static let rowsOfTable: PostgresStatement =
         "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'installation'::regclass"
 
+    /// Audience calls with `explain`: reads a plan.
     static func explain(_ query: PostgresSQL) -> PostgresStatement {
         PostgresStatement("EXPLAIN (FORMAT JSON) \(sql: query)").unprepared()
     }
 
     // MARK: Exports
 
+    /// POST …/audience/export: limits the time of the export's statement.
     static func limitTime(_ duration: Duration) -> PostgresStatement {
         let milliseconds = "\(Int64(duration / .milliseconds(1)))"
         return "SELECT set_config('statement_timeout', \(milliseconds), true)"

@@ -103,35 +103,6 @@ struct AudienceStatements {
 // MARK: - Examples
 
 extension AudienceStatements {
-    /// Statements depend on the filter and on the fields. These are of one filter: a language in Germany.
-    static let named: [NamedStatement] = {
-        let audience = Audience(
-            app: NamedStatement.app, filter: .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])),
-            include: .reachable)
-        let asOf = Timestamp(NamedStatement.time)
-        let table = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
-        return [
-            example("count", "POST …/audience/count (R16), an example from all installations.", table.count),
-            example(
-                "groups", "POST …/audience/breakdown (R16), an example from all installations.",
-                table.groups(by: [.locale], limit: 1)),
-            example("page", "POST …/audience/installations (R16), an example.", table.page(after: nil, limit: 1)),
-            example("export", "POST …/audience/export (R16), an example.", table.export([.installID], after: nil)),
-        ] + wave(table)
-    }()
-
-    private static func wave(_ statements: AudienceStatements) -> [NamedStatement] {
-        guard let time = try? LocalTime("18:00"), let day = try? CalendarDay("2026-01-01") else { return [] }
-        return [
-            example(
-                "waves", "POST …/audience/waves (R13), an example.",
-                statements.waves(time, on: day, of: statements.zones))
-        ]
-    }
-
-    private static func example(_ name: String, _ purpose: String, _ sql: PostgresSQL) -> NamedStatement {
-        NamedStatement(name, serving: purpose, PostgresStatement(sql))
-    }
 }
 
 // MARK: - Parts

@@ -3,14 +3,9 @@ import PushRegistry
 
 /// The SQL that finds unknown values of a filter. `$1` is the app.
 enum KnownValueStatements {
-    static let named = [
-        NamedStatement("unknown", unknown)
-    ]
-
     /// A locale is known if an installation has a locale that it includes: `de` because of `de_DE`. In the collation of
     /// the texts, a grave accent follows the underscore.
     static let unknown = PreparedSQL(
-        serving: "POST …/audience/count and breakdown: finds values of the filter that no installation has.",
         """
         SELECT v.position
         FROM unnest($2::text[], $3::boolean[]) WITH ORDINALITY AS v (text, is_locale, position)

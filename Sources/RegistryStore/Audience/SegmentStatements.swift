@@ -2,20 +2,12 @@ import PostgresClient
 
 /// The SQL of saved filters. `$1` is the app.
 enum SegmentStatements {
-    static let named = [
-        NamedStatement("read", read), NamedStatement("list", list), NamedStatement("definitions", definitions),
-        NamedStatement("lock", lock), NamedStatement("countOfOthers", countOfOthers), NamedStatement("isUsed", isUsed),
-        NamedStatement("put", put), NamedStatement("forgetUses", forgetUses), NamedStatement("addUses", addUses),
-        NamedStatement("delete", delete), NamedStatement("countTopics", countTopics),
-        NamedStatement("forgetTopics", forgetTopics), NamedStatement("addTopics", addTopics),
-    ]
-
+    /// GET …/segments/{name}: reads a segment.
     static let read = PreparedSQL(
-        serving: "GET …/segments/{name}: reads a segment.",
         "SELECT name, filter, description, updated_at FROM segment WHERE app_id = $1 AND name = $2")
 
+    /// GET …/segments: lists segments.
     static let list = PreparedSQL(
-        serving: "GET …/segments: lists segments.",
         """
         SELECT name, filter, description, updated_at FROM segment
         WHERE app_id = $1 AND name > $2 ORDER BY name LIMIT $3
@@ -23,7 +15,6 @@ enum SegmentStatements {
 
     /// UNION drops repeated names, so a cycle ends.
     static let definitions = PreparedSQL(
-        serving: "Audience calls that name segments (R16): reads segments and the segments that they name.",
         """
         WITH RECURSIVE wanted (name) AS (
             SELECT name COLLATE "C" FROM unnest($2::text[]) AS n (name)
@@ -36,19 +27,18 @@ enum SegmentStatements {
     /// Changes of an app's segments run one after another. Otherwise two concurrent ones could make two segments name
     /// each other.
     static let lock = PreparedSQL(
-        serving: "PUT and DELETE …/segments/{name}: locks the app.",
         "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
+    /// PUT …/segments/{name}: counts the app's other segments.
     static let countOfOthers = PreparedSQL(
-        serving: "PUT …/segments/{name}: counts the app's other segments.",
         "SELECT count(*) FROM segment WHERE app_id = $1 AND name <> $2")
 
+    /// DELETE …/segments/{name}: checks whether another segment names it.
     static let isUsed = PreparedSQL(
-        serving: "DELETE …/segments/{name}: checks whether another segment names it.",
         "SELECT true FROM segment_use WHERE app_id = $1 AND used = $2 AND name <> $2 LIMIT 1")
 
+    /// PUT …/segments/{name}: creates or replaces a segment.
     static let put = PreparedSQL(
-        serving: "PUT …/segments/{name}: creates or replaces a segment.",
         """
         INSERT INTO segment (app_id, name, filter, description) VALUES ($1, $2, $3::json, $4)
         ON CONFLICT (app_id, name) DO UPDATE
@@ -56,27 +46,27 @@ enum SegmentStatements {
         RETURNING xmax = 0
         """)
 
+    /// PUT …/segments/{name}: deletes the names of segments that it used.
     static let forgetUses = PreparedSQL(
-        serving: "PUT …/segments/{name}: deletes the names of segments that it used.",
         "DELETE FROM segment_use WHERE app_id = $1 AND name = $2")
 
+    /// PUT …/segments/{name}: adds the names of segments that it uses.
     static let addUses = PreparedSQL(
-        serving: "PUT …/segments/{name}: adds the names of segments that it uses.",
         "INSERT INTO segment_use (app_id, name, used) SELECT $1, $2, used FROM unnest($3::text[]) AS u (used)")
 
+    /// PUT …/segments/{name}: checks that the topics exist that it names.
     static let countTopics = PreparedSQL(
-        serving: "PUT …/segments/{name}: checks that the topics exist that it names.",
         "SELECT count(*) FROM topic WHERE app_id = $1 AND number = ANY ($2)")
 
+    /// PUT …/segments/{name}: deletes the topics that it named.
     static let forgetTopics = PreparedSQL(
-        serving: "PUT …/segments/{name}: deletes the topics that it named.",
         "DELETE FROM segment_topic WHERE app_id = $1 AND name = $2")
 
+    /// PUT …/segments/{name}: adds the topics that it names.
     static let addTopics = PreparedSQL(
-        serving: "PUT …/segments/{name}: adds the topics that it names.",
         "INSERT INTO segment_topic (app_id, name, topic_number) SELECT $1, $2, n FROM unnest($3::integer[]) AS t (n)")
 
+    /// DELETE …/segments/{name}: deletes a segment.
     static let delete = PreparedSQL(
-        serving: "DELETE …/segments/{name}: deletes a segment.",
         "DELETE FROM segment WHERE app_id = $1 AND name = $2")
 }

@@ -4,15 +4,8 @@ import PushRegistry
 /// The SQL that writes changed installations, set-based. `$1` is the app. Each statement writes what the rules have
 /// decided (`ChangeSet`).
 enum ChangeStatements {
-    static let named = [
-        NamedStatement("step", step), NamedStatement("bind", bind), NamedStatement("snap", snap),
-        NamedStatement("insert", insert), NamedStatement("keepSnapshots", keepSnapshots),
-        NamedStatement("delete", deleteSQL),
-    ]
-
     /// Writes only rows that still have the revision that was read. The snapshot stays.
     static let step = PreparedSQL(
-        serving: "Every call and job that ends a binding or changes a state (R4 to R7, R9, R11): writes it.",
         """
         UPDATE installation i
         SET token = CASE WHEN k.keeps_token THEN i.token END,
@@ -27,17 +20,17 @@ enum ChangeStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
         """)
 
+    /// PUT …/installations/{installId} (R3, R4, R10): writes another binding, under locks.
     static let bind = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R3, R4, R10): writes another binding, under locks.",
         """
         UPDATE installation i SET \(sql: BindingRow.written.assignments), revision = i.revision + 1
         FROM \(sql: BindingRow.columns.unnest(from: 2))
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
+    /// PUT …/installations/{installId} (R2): writes another snapshot, under locks.
     /// `$2` is the time.
     static let snap = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): writes another snapshot, under locks.",
         """
         UPDATE installation i
         SET \(sql: SnapshotRow.written.assignments), snapshot_at = greatest(i.snapshot_at, $2),
@@ -46,9 +39,9 @@ enum ChangeStatements {
         WHERE i.app_id = $1 AND i.install_id = k.install_id
         """)
 
+    /// PUT …/installations/{installId} (R1): creates installations under the locks of their tokens.
     /// `$2` is the time.
     static let insert = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1): creates installations under the locks of their tokens.",
         values: InsertedValues(
             "INSERT INTO installation (app_id, created_at, revision, snapshot_at, \(sql: InsertedRow.written.names))",
             row: """
@@ -66,9 +59,9 @@ enum ChangeStatements {
         """
     }
 
+    /// PUT …/installations/{installId} (R2): copies the snapshots that are about to be replaced.
     /// `$2` is the time, `$3` are the installations.
     static let keepSnapshots = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): copies the snapshots that are about to be replaced.",
         SnapshotStatements.keep(
             "(\(sql: SnapshotStatements.present(in: "unnest($3::text[]) AS k (install_id)")))", at: "$2"))
 
@@ -80,7 +73,6 @@ enum ChangeStatements {
 
     /// Deletes only rows that still have the revision that was read.
     private static let deleteSQL = PreparedSQL(
-        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}, clean-up: deletes installations.",
         """
         DELETE FROM installation i USING unnest($2::text[], $3::bigint[]) AS k (install_id, revision)
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision

@@ -4,10 +4,6 @@ import PushRegistry
 /// The SQL of the holders of tokens (R1, R4): the table `token_holder`. Every transaction locks these rows before those
 /// of installations.
 enum HolderStatements {
-    static let named = [
-        NamedStatement("add", addSQL), NamedStatement("move", moveSQL), NamedStatement("lock", lockSQL),
-    ]
-
     /// Adds tokens that have no row. Waits for a transaction that adds the same row.
     ///
     /// - Parameter holders: of some of the tokens.
@@ -20,8 +16,8 @@ enum HolderStatements {
             tokens.map { holders[$0]?.rawValue })
     }
 
+    /// PUT …/installations/{installId} (R1, R4): adds a row for each token that has none.
     private static let addSQL = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R1, R4): adds a row for each token that has none.",
         values: InsertedValues(
             "INSERT INTO token_holder (app_id, provider, token_sha256, install_id)", row: "$1, $2::provider, $3, $4",
             then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
@@ -45,8 +41,8 @@ enum HolderStatements {
             holders.map { $0.1?.rawValue })
     }
 
+    /// Every call that moves a token or ends an installation (R1, R4): moves tokens.
     private static let moveSQL = PreparedSQL(
-        serving: "Every call that moves a token or ends an installation (R1, R4): moves tokens.",
         """
         UPDATE token_holder h SET install_id = k.install_id
         FROM unnest($2::text[]::provider[], $3::bytea[], $4::text[]) AS k (provider, token_sha256, install_id)
@@ -64,7 +60,6 @@ enum HolderStatements {
 
     /// Returns the rows, each with its holder. A statement that had to wait returns the newest version of a row.
     static let lockSQL = PreparedSQL(
-        serving: "Every call or job that moves a token or ends installations, import (R1, R4): locks tokens.",
         """
         WITH wanted AS MATERIALIZED (
             SELECT k.provider, k.token_sha256

@@ -2,13 +2,9 @@ import PostgresClient
 
 /// The SQL of bindings to users: the table `installation_owner`.
 enum OwnerStatements {
-    static let named = [
-        NamedStatement("begin", begin), NamedStatement("end", end),
-    ]
-
+    /// PUT …/installations/{installId} (R4): begins bindings.
     /// `$2` is the number. The row of a returning user exists already.
     static let begin = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R4): begins bindings.",
         values: InsertedValues(
             "INSERT INTO installation_owner (app_id, number, user_id, install_id, session_id)",
             row: "$1, $2, $3, $4, $5", then: onReturn, scalars: 2, arrays: 3)
@@ -26,9 +22,9 @@ enum OwnerStatements {
         DO UPDATE SET number = excluded.number, session_id = excluded.session_id, left_at = NULL
         """
 
+    /// Every call that ends a binding (R4, R6, R7): writes when bindings ended.
     /// `$2` is the time. The row stays: an erasure searches for it.
     static let end = PreparedSQL(
-        serving: "Every call that ends a binding (R4, R6, R7): writes when bindings ended.",
         """
         UPDATE installation_owner o SET left_at = $2
         FROM unnest($3::text[], $4::text[]) AS k (user_id, install_id)

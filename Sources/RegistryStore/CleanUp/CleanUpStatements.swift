@@ -4,43 +4,15 @@ import PushRegistry
 /// The SQL of the night job, `push-registry cleanup`. A run reads which installations are due, range by range (`read`),
 /// and writes them in batches (`batch`).
 enum CleanUpStatements {
-    static let named = [
-        NamedStatement("busySessions", busySessions), NamedStatement("batch", batch),
-        NamedStatement(
-            "readJudged", serving: "cleanup undo (R9, R11): finds installations that a run made stale or unregistered.",
-            readJudged(NamedStatement.pages, from: NamedStatement.time, to: NamedStatement.time)),
-        NamedStatement("now", serving: "Clean-up: reads the time.", now),
-        NamedStatement("apps", serving: "Clean-up: reads the apps and their policies.", apps),
-        NamedStatement(
-            "sessionSettings", serving: "Clean-up, cleanup undo: prepares the session.", script: sessionSettings),
-        NamedStatement(
-            "sessionSettingsOnCitus", serving: "Clean-up, on Citus: prepares the session.",
-            script: sessionSettingsOnCitus),
-        NamedStatement(
-            "writeSettings", serving: "Clean-up: makes batches find their rows one by one.", script: writeSettings),
-        NamedStatement(
-            "readSettings", serving: "Clean-up: resets this before the next pages are read.", script: readSettings),
-        NamedStatement(
-            "batchSettingsOnCitus", serving: "Clean-up, on Citus: limits a batch's waits for locks.",
-            script: batchSettingsOnCitus),
-        NamedStatement(
-            "countPages", serving: "Clean-up: reads how many pages a table has.", countPages(of: "installation")),
-        NamedStatement(
-            "countPagesOfShard", serving: "Clean-up, on Citus: reads how many pages the shard of some apps has.",
-            countPagesOfShard(of: "installation", [NamedStatement.app])),
-        NamedStatement(
-            "read", serving: "Clean-up (R5, R7, R9, R11): reads what is due on some pages, by app and step.",
-            read(NamedStatement.pages, bounds([]), withKeys: true)),
-    ]
-
+    /// Clean-up: reads the time.
     static let now: PostgresStatement = "SELECT clock_timestamp()"
+    /// Clean-up: reads the apps and their policies.
     static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
 
     /// A session is busy if it executes a statement or ended one in the last 100 ms: sessions that execute thousands a
     /// second are idle in between. The background sessions of services do not count: they poll. PostgreSQL hides the
     /// state of another role's session from a role without `pg_read_all_stats`; such a session counts as busy.
     static let busySessions = PreparedSQL(
-        serving: "Clean-up: counts other busy sessions, to slow down for them.",
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid()
@@ -62,6 +34,7 @@ enum CleanUpStatements {
     /// A batch must find its rows by place and key, also if the planner's statistics of a growing table are old.
     static let writeSettings = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
 
+    /// Clean-up: resets this before the next pages are read.
     static let readSettings = "RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin"
 
     /// Reaches the session on the node that has the app.
@@ -69,10 +42,12 @@ enum CleanUpStatements {
 
     // MARK: Plan
 
+    /// Clean-up: reads how many pages a table has.
     static func countPages(of table: String) -> PostgresStatement {
         "SELECT pg_relation_size(\(table)::text::regclass) / current_setting('block_size')::bigint"
     }
 
+    /// Clean-up, on Citus: reads how many pages the shard of some apps has.
     static func countPagesOfShard(of table: String, _ apps: [AppNumber]) -> PostgresStatement {
         PostgresStatement(
             """
@@ -151,7 +126,6 @@ enum CleanUpStatements {
     /// Reads the installations `$2` of the app `$1` that still have the revisions `$3`, at their places `$4`. An
     /// installation that has registered since keeps its state.
     static let batch = PreparedSQL(
-        serving: "Clean-up (R5, R7, R9, R11): reads the installations of a batch.",
         "SELECT \(sql: InstallationColumns.list) FROM \(sql: unchanged(from: 2))")
 
     /// A FROM item: the rows of `installation` that have not changed since they were read.

@@ -3,24 +3,6 @@ import PushRegistry
 
 /// The SQL that finds, locks and deletes old rows.
 extension OldRows {
-    static let named =
-        (tombstones + [holders, owners] + notifications
-        + [receipts(in: "receipt_default", asOf: Timestamp(NamedStatement.time))]).flatMap(\.statements)
-
-    private var statements: [NamedStatement] {
-        let (app, time) = (NamedStatement.app, Timestamp(NamedStatement.time))
-        let named = { (name: String, action: String, statement: PostgresStatement) in
-            NamedStatement("\(name).\(table)", serving: "Clean-up (\(rule)): \(action).", statement)
-        }
-        return [
-            named("count", "dry run: counts old rows", count(before: [(app, time)])),
-            named(
-                "read", "reads the keys of old rows on some pages", read(NamedStatement.pages, before: [(app, time)])),
-            named("lock", "locks old rows, except those that are locked", lock([], of: app, before: time)),
-            named("delete", "deletes old rows that it has locked", delete([], of: app, before: time)),
-        ]
-    }
-
     func count(before bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresStatement {
         "SELECT count(*) \(sql: from(bounds)) WHERE \(sql: condition)"
     }

@@ -3,13 +3,8 @@ import PushRegistry
 
 /// The SQL of the apps' signing keys.
 enum SigningKeyStatements {
-    static let named = [
-        NamedStatement("signingKeys", signingKeys), NamedStatement("due", dueSQL), NamedStatement("create", createSQL),
-        NamedStatement("delete", deleteSQL),
-    ]
-
+    /// Every request after a change of apps or keys: reads the signing keys, the newest last.
     static let signingKeys = PreparedSQL(
-        serving: "Every request after a change of apps or keys: reads the signing keys, the newest last.",
         "SELECT app_id, number, key, created_at FROM app_signing_key ORDER BY app_id, number")
 
     static func byApp(_ rows: PostgresResult) throws -> [AppNumber: [AppSigningKey]] {
@@ -52,22 +47,22 @@ enum SigningKeyStatements {
         """
     }
 
+    /// Service, at start and every hour: checks whether signing keys are due.
     private static let dueSQL = PreparedSQL(
-        serving: "Service, at start and every hour: checks whether signing keys are due.",
         """
         SELECT EXISTS (\(sql: expired)),
             EXISTS (SELECT FROM app_signing_key AS old WHERE \(sql: isOutlived("$3")))
         """)
 
+    /// Service, at start and every hour: gives apps a new signing key.
     private static let createSQL = PreparedSQL(
-        serving: "Service, at start and every hour: gives apps a new signing key.",
         """
         INSERT INTO app_signing_key (app_id, number, created_at)
         SELECT app_id, number + 1, \(sql: now) FROM (\(sql: expired)) AS expired
         ON CONFLICT (app_id, number) DO NOTHING
         """)
 
+    /// Service, at start and every hour: deletes signing keys whose last signed value has expired.
     private static let deleteSQL = PreparedSQL(
-        serving: "Service, at start and every hour: deletes signing keys whose last signed value has expired.",
         "DELETE FROM app_signing_key AS old WHERE \(sql: isOutlived("$2"))")
 }

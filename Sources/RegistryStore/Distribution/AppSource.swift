@@ -33,9 +33,9 @@ extension PreparedSQL {
     /// An INSERT of rows of the app `$1`, with a text for each kind of database.
     ///
     /// - Parameter values: the same for Citus and few rows.
-    init(serving purpose: String, values: InsertedValues? = nil, from sql: (AppSource) -> PostgresSQL) {
+    init(values: InsertedValues? = nil, from sql: (AppSource) -> PostgresSQL) {
         self.init(
-            serving: purpose, sql(AppSource(isDistributed: false)), distributed: sql(AppSource(isDistributed: true)),
+            sql(AppSource(isDistributed: false)), distributed: sql(AppSource(isDistributed: true)),
             values: values)
     }
 }

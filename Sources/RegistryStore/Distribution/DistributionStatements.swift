@@ -4,49 +4,16 @@ import PushRegistry
 /// The SQL of `push-registry distribute` and `apps move`, on a database with the extension Citus:
 /// <https://docs.citusdata.com/en/stable/develop/api_udf.html>.
 enum DistributionStatements {
-    static let named = [
-        NamedStatement("isInstalled", isInstalled),
-        NamedStatement(
-            "isDistributed", serving: "Every command, at start, with Citus: checks for distributed tables.",
-            isDistributed),
-        NamedStatement(
-            "tables", serving: "distribute, migrate, serve, on Citus: lists the distributed tables.", tables),
-        NamedStatement(
-            Invariant.distribution.name, serving: "verify (decision 10), on Citus: finds tables that lack shards.",
-            Invariant.distribution.count),
-        NamedStatement("nodes", serving: "distribute, apps move: lists the nodes that have shards.", nodes),
-        NamedStatement("sessions", sessions), NamedStatement("compilingNodes", compilingNodes),
-        NamedStatement("stopCompiling", stopCompiling),
-        NamedStatement(
-            "distribute", serving: "distribute: distributes a table by app.",
-            distribute("installation", shards: 32, beside: nil)),
-        NamedStatement("refer", serving: "distribute: copies a table to every node.", refer("known_time_zone")),
-        NamedStatement(
-            "truncateLocal", serving: "distribute: deletes the rows that were copied to shards.",
-            truncateLocal("installation")),
-        NamedStatement(
-            "localCopies", serving: "distribute: lists the tables whose rows are still on the coordinator, too.",
-            localCopies),
-        NamedStatement(
-            "location", serving: "apps move: reads the node and the shard of an app.",
-            location(of: NamedStatement.app)),
-        NamedStatement(
-            "appsByShard", serving: "Clean-up, on Citus: lists the apps that share a shard.", appsByShard),
-        NamedStatement(
-            "isolate", serving: "apps move: gives an app a shard of its own.", isolate(NamedStatement.app)),
-        NamedStatement(
-            "move", serving: "apps move: moves an app's shard to another node.",
-            move(shard: 1, from: Node(name: "a", port: 5432), to: Node(name: "b", port: 5432))),
-    ]
-
+    /// Every command, at start: checks for the extension Citus.
     static let isInstalled = PreparedSQL(
-        serving: "Every command, at start: checks for the extension Citus.",
         "SELECT extversion FROM pg_extension WHERE extname = 'citus'")
 
+    /// Every command, at start, with Citus: checks for distributed tables.
     static let isDistributed = PostgresStatement(
         "SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass('installation'))"
     ).unprepared()
 
+    /// distribute, migrate, serve, on Citus: lists the distributed tables.
     static let tables = PostgresStatement("SELECT logicalrelid::text FROM pg_dist_partition").unprepared()
 
     /// Returns the name and the port of each node that may have shards.
@@ -59,7 +26,6 @@ enum DistributionStatements {
 
     /// Sessions of services: they were opened for a database without shards.
     static let sessions = PreparedSQL(
-        serving: "distribute: counts the sessions of services.",
         """
         SELECT count(*) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name LIKE 'push-registry%'
@@ -70,7 +36,6 @@ enum DistributionStatements {
     /// A session's `jit = off` does not reach the nodes. There the estimates of tables without statistics are so high
     /// that a node compiled a statement of `verify` for a second, and executed it in milliseconds.
     static let compilingNodes = PreparedSQL(
-        serving: "distribute: lists the nodes that compile statements.",
         """
         SELECT n.nodename, n.nodeport::integer
         FROM run_command_on_all_nodes('SHOW jit') AS r JOIN pg_dist_node n USING (nodeid)
@@ -79,7 +44,6 @@ enum DistributionStatements {
 
     /// The coordinator passes the command on to every node. Returns whether it was executed, and the message.
     static let stopCompiling = PreparedSQL(
-        serving: "distribute: stops the compilation of statements, in new sessions of every node.",
         """
         SELECT success, result
         FROM run_command_on_coordinator(format('ALTER DATABASE %I SET jit = off', current_database()))
@@ -100,10 +64,12 @@ enum DistributionStatements {
         ).unprepared()
     }
 
+    /// distribute: copies a table to every node.
     static func refer(_ table: String) -> PostgresStatement {
         PostgresStatement("SELECT create_reference_table(\(table)::text::regclass)").unprepared()
     }
 
+    /// distribute: deletes the rows that were copied to shards.
     static func truncateLocal(_ table: String) -> PostgresStatement {
         PostgresStatement("SELECT truncate_local_data_after_distributing_table(\(table)::text::regclass)").unprepared()
     }
@@ -140,6 +106,7 @@ enum DistributionStatements {
         """
     ).unprepared()
 
+    /// apps move: gives an app a shard of its own.
     static func isolate(_ app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             """

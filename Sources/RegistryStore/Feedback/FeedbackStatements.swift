@@ -3,22 +3,17 @@ import PushRegistry
 
 /// The SQL of `POST …/feedback`, set-based: a statement serves a whole call. `$1` is the app.
 enum FeedbackStatements {
-    static let named = [
-        NamedStatement("now", now), NamedStatement("readHolders", readHolders), NamedStatement("read", read),
-        NamedStatement("lock", lock),
-    ]
-
     // MARK: Reading
 
+    /// POST …/feedback (R9): reads the time, which verdicts without a time get.
     static let now = PreparedSQL(
-        serving: "POST …/feedback (R9): reads the time, which verdicts without a time get.",
         "SELECT clock_timestamp()")
 
     // Thousands of rows are read, and later written, in the order of their keys: neighbours share pages of the indexes.
 
+    /// POST …/feedback (R9): reads the holders of tokens, at one moment.
     /// `$2` and `$3` are the providers and digests.
     private static let readHolders = PreparedSQL(
-        serving: "POST …/feedback (R9): reads the holders of tokens, at one moment.",
         """
         SELECT \(sql: InstallationColumns.list)
         FROM (
@@ -33,7 +28,6 @@ enum FeedbackStatements {
 
     /// As `readHolders`, and the installations `$4`, each once.
     private static let read = PreparedSQL(
-        serving: "POST …/feedback (R9): reads the holders of tokens, and installations by id.",
         """
         SELECT \(sql: InstallationColumns.list)
         FROM (\(sql: wanted) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
@@ -42,7 +36,6 @@ enum FeedbackStatements {
     /// In the order of ids. The transaction has locked their tokens (`HolderStatements.lock`), so no token
     /// moves meanwhile.
     private static let lock = PreparedSQL(
-        serving: "POST …/feedback (R9), after a lost race: locks the same installations.",
         """
         SELECT i.*
         FROM (\(sql: wanted) ORDER BY install_id) AS w

@@ -2,13 +2,8 @@ import PostgresClient
 
 /// The SQL of gauges.
 enum GaugeStatements {
-    static let named = [
-        NamedStatement("lastRun", lastRun), NamedStatement("countsOfRun", countsOfRun),
-        NamedStatement("activeInstallations", activeInstallations),
-    ]
-
+    /// GET /metrics: reads the last complete run of the night job.
     static let lastRun = PreparedSQL(
-        serving: "GET /metrics: reads the last complete run of the night job.",
         """
         SELECT id, extract(epoch FROM started_at)::float8, extract(epoch FROM finished_at)::float8,
             (SELECT count(*) FROM cleanup_result c WHERE c.run_id = r.id AND c.refused)
@@ -18,7 +13,6 @@ enum GaugeStatements {
 
     /// A step with a zero count has a row.
     static let countsOfRun = PreparedSQL(
-        serving: "GET /metrics: reads the counts of that run, by app and step.",
         """
         SELECT a.identifier, s.step, s.count
         FROM cleanup_result c JOIN app a ON a.id = c.app_id
@@ -29,7 +23,6 @@ enum GaugeStatements {
 
     /// Cells are summed first: their provider is looked up once.
     static let activeInstallations = PreparedSQL(
-        serving: "GET /metrics (R10): counts active installations by app and provider.",
         """
         SELECT a.identifier, c.provider::text, sum(c.active)::bigint
         FROM (

@@ -3,17 +3,6 @@ import PushRegistry
 
 /// The SQL of history (R12) and of the change feed.
 enum EventStatements {
-    static let named = [
-        NamedStatement("isKnown", isKnown), NamedStatement("ofInstallation", ofInstallation),
-        NamedStatement("ofToken", ofToken), NamedStatement("epoch", epoch), NamedStatement("isDropped", isDropped),
-        NamedStatement("horizon", horizon), NamedStatement("changes", changes), NamedStatement("append", appendSQL),
-        NamedStatement("appendOnCitus", appendOnCitus), NamedStatement("drawIDs", drawIDs),
-        NamedStatement(
-            "adoptRestoredEvents",
-            serving: "Service, at start (R12): begins another epoch of cursors after a restored dump.",
-            adoptRestoredEvents),
-    ]
-
     /// In the order in which `RecordedEvent` reads them.
     private static let columns: PostgresSQL = """
         (SELECT epoch FROM change_epoch), e.app_id, e.position, e.id, e.at, e.event::text, e.reason, \
@@ -23,14 +12,13 @@ enum EventStatements {
 
     /// A deleted installation keeps its history.
     static let isKnown = PreparedSQL(
-        serving: "GET …/installations/{installId}/history (R12): checks that an installation is or was known.",
         """
         SELECT EXISTS (SELECT FROM installation WHERE app_id = $1 AND install_id = $2)
             OR EXISTS (SELECT FROM token_event WHERE app_id = $1 AND install_id = $2)
         """)
 
+    /// GET …/installations/{installId}/history (R12): reads a page of an installation's events.
     static let ofInstallation = PreparedSQL(
-        serving: "GET …/installations/{installId}/history (R12): reads a page of an installation's events.",
         """
         SELECT \(sql: columns) FROM token_event e
         WHERE app_id = $1 AND install_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4
@@ -42,7 +30,6 @@ enum EventStatements {
     /// A token has one holder at a time (R1), so an event of the second kind comes before the next event that names the
     /// token. The newest events that name the token therefore lead to the newest events of both kinds.
     static let ofToken = PreparedSQL(
-        serving: "POST …/tokens/history (R12): reads a page of a token's events.",
         """
         WITH named AS MATERIALIZED (
             SELECT * FROM token_event
@@ -62,12 +49,10 @@ enum EventStatements {
 
     /// Column 2 says whether the epoch belongs to this database, and not to the one that was dumped.
     static let epoch = PreparedSQL(
-        serving: "GET …/changes, histories (R12): reads the epoch of cursors.",
         "SELECT c.epoch, c.identity = d.identity FROM change_epoch c CROSS JOIN database_identity d")
 
     /// History is dropped by the month, and for each app the newest dropped event is remembered.
     static let isDropped = PreparedSQL(
-        serving: "GET …/changes: checks whether events after the cursor were dropped.",
         """
         SELECT EXISTS (SELECT FROM dropped_history WHERE app_id = $1 AND (position, id) > ($2, $3))
         """)
@@ -75,7 +60,6 @@ enum EventStatements {
     /// Column 2 is above the positions of all events that this server ever had. A cursor above it is of a server that
     /// this one replaced, and whose last transactions this one did not get.
     static let horizon = PreparedSQL(
-        serving: "GET …/changes: reads the position below which no event can appear any more.",
         """
         SELECT pg_snapshot_xmin(s.now)::text::bigint, pg_snapshot_xmax(s.now)::text::bigint
         FROM pg_current_snapshot() AS s (now)
@@ -84,7 +68,6 @@ enum EventStatements {
     /// The events after the cursor `$2`, `$3` and below the horizon `$4`. An event at or above the horizon is returned
     /// later, when all older transactions have ended.
     static let changes = PreparedSQL(
-        serving: "GET …/changes (R12): reads a page of the change feed.",
         """
         SELECT \(sql: columns) FROM token_event e
         WHERE app_id = $1 AND position >= $2 AND position < $4 AND (position > $2 OR id > $3)
@@ -111,15 +94,15 @@ enum EventStatements {
         }
     }
 
+    /// Every call that changes a binding (R12): writes events.
     private static let appendSQL = PreparedSQL(
-        serving: "Every call that changes a binding (R12): writes events.",
         """
         INSERT INTO token_event (app_id, position, \(sql: TokenEvent.batch.list.names))
         SELECT $1, $2, \(sql: TokenEvent.batch.list.values) FROM \(sql: TokenEvent.batch.list.unnest(from: 3))
         """)
 
+    /// Every call that changes a binding, on Citus (R12): writes events.
     private static let appendOnCitus = PreparedSQL(
-        serving: "Every call that changes a binding, on Citus (R12): writes events.",
         insertNumbered(TokenEvent.batch.list.names, TokenEvent.batch.list.values, of: TokenEvent.batch.list),
         values: InsertedValues(
             """
@@ -143,11 +126,12 @@ enum EventStatements {
             """
     }
 
+    /// Every call that changes a binding, on Citus (R12): draws the ids of its events.
     /// `$1` is their number. Runs after the installations are written, so that the events of one ascend.
     static let drawIDs = PreparedSQL(
-        serving: "Every call that changes a binding, on Citus (R12): draws the ids of its events.",
         "SELECT ARRAY(SELECT nextval('token_event_id_seq') FROM generate_series(1, $1::bigint))")
 
+    /// Service, at start (R12): begins another epoch of cursors after a restored dump.
     static let adoptRestoredEvents: PostgresStatement = "SELECT adopt_restored_events()"
 }
 

@@ -3,45 +3,6 @@ import PushRegistry
 
 /// The SQL of the partitions of history. Clean-up executes it, and every service at its start and once a day.
 enum HistoryPartitionStatements {
-    static let named =
-        [
-            NamedStatement("missing", missing), NamedStatement("hasLeftover", hasLeftover),
-            NamedStatement("make", makeSQL),
-            NamedStatement("expired", expired),
-            NamedStatement(
-                "lock", serving: "Service, at start and daily; clean-up: locks the creation of partitions.", lock),
-            NamedStatement("unlock", serving: "Service, at start and daily; clean-up: releases this lock.", unlock),
-            NamedStatement(
-                "lockTimeout", serving: "Service, at start and daily; clean-up: limits the waits for locks of tables.",
-                script: lockTimeout),
-            NamedStatement(
-                "extent",
-                serving: "Service, at start and daily; clean-up: reads which months the default partition has.",
-                extent(of: events)),
-            NamedStatement(
-                "recordDropped", serving: "Clean-up (R12): remembers the newest event of an app in a partition.",
-                recordDropped(events.defaultName, of: NamedStatement.app, before: NamedStatement.time)),
-            NamedStatement("drop", serving: "Clean-up (R12): drops a partition.", drop(events.defaultName)),
-            NamedStatement(
-                "delete", serving: "Clean-up (R12): deletes old rows of a default partition.",
-                delete(events, NamedStatement.pages, before: NamedStatement.time)),
-            NamedStatement(
-                "count", serving: "Clean-up, dry run (R12): counts old rows of a default partition.",
-                count(events, before: NamedStatement.time)),
-        ] + steps("constrain", "adds a constraint to the default partition", constrain(events, "true"))
-        + steps("unconstrain", "removes this constraint", [unconstrain(events)])
-        + steps(
-            "absorb", "converts the default partition to a partition of its months",
-            absorb(events, from: "2026-01-01", to: "2026-02-01"))
-
-    private static func steps(_ name: String, _ action: String, _ statements: [PostgresSQL]) -> [NamedStatement] {
-        statements.enumerated().map { index, sql in
-            NamedStatement(
-                "\(name).\(index + 1)", serving: "Service, at start and daily; clean-up: \(action).",
-                PostgresStatement(sql))
-        }
-    }
-
     /// A table that is partitioned by month.
     struct History: Sendable {
         let name: String
@@ -58,26 +19,29 @@ enum HistoryPartitionStatements {
 
     // MARK: Creating
 
+    /// Service, at start and daily; clean-up (R12): finds months without a partition.
     /// `$1` is the number of months ahead. Returns the table and the first day of each month.
     static let missing = PreparedSQL(
-        serving: "Service, at start and daily; clean-up (R12): finds months without a partition.",
         "SELECT parent, first_day::text FROM missing_history_months($1)")
 
+    /// Service, at start and daily; clean-up: finds a constraint that an aborted run left.
     static let hasLeftover = PreparedSQL(
-        serving: "Service, at start and daily; clean-up: finds a constraint that an aborted run left.",
         "SELECT EXISTS (SELECT FROM pg_constraint WHERE conname = 'history_bounds')")
 
     private static let lockKey: PostgresSQL = "hashtext('push-registry: history partitions')::bigint"
+    /// Service, at start and daily; clean-up: locks the creation of partitions.
     static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"
+    /// Service, at start and daily; clean-up: releases this lock.
     static let unlock: PostgresStatement = "SELECT pg_advisory_unlock(\(sql: lockKey))"
+    /// Service, at start and daily; clean-up: limits the waits for locks of tables.
     static let lockTimeout = "SET LOCAL lock_timeout = '50ms'"
 
     static func make(_ parent: String, _ firstDay: String) -> PostgresStatement {
         PostgresStatement(makeSQL, parent, firstDay)
     }
 
+    /// Service, at start and daily; clean-up (R12): creates the partition of a month.
     private static let makeSQL = PreparedSQL(
-        serving: "Service, at start and daily; clean-up (R12): creates the partition of a month.",
         "SELECT make_history_partition($1, $2::text::date)")
 
     /// Returns the first month of the default partition's rows, and the end of the months that it may still get rows
@@ -144,7 +108,6 @@ enum HistoryPartitionStatements {
     /// The partitions that end at or before the beginning of the month of `$1`, grouped by their ends, the oldest
     /// first. The last row is that beginning, even if no partition ends there.
     static let expired = PreparedSQL(
-        serving: "Clean-up (R12): lists partitions that are past the time for which history is kept.",
         """
         WITH bound AS (
             SELECT date_trunc('month', $1::timestamptz AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' AS ends_at)
@@ -169,6 +132,7 @@ enum HistoryPartitionStatements {
         """
     }
 
+    /// Clean-up (R12): drops a partition.
     static func drop(_ partition: String) -> PostgresStatement { "DROP TABLE \(identifier: partition)" }
 
     /// A default partition has rows only if partitions were once missing.
@@ -179,6 +143,7 @@ enum HistoryPartitionStatements {
         """
     }
 
+    /// Clean-up, dry run (R12): counts old rows of a default partition.
     static func count(_ history: History, before end: PostgresTimestamp) -> PostgresStatement {
         "SELECT count(*) FROM \(sql: history.defaultPartition) WHERE \(sql: history.month) < \(end)"
     }

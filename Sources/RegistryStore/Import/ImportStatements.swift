@@ -3,38 +3,30 @@ import PushRegistry
 
 /// The SQL of `push-registry import`: what it reads before it copies rows into the tables.
 enum ImportStatements {
-    static let named = [
-        NamedStatement("present", present), NamedStatement("raiseNumber", raiseNumber),
-        NamedStatement(
-            "lockNumbers", serving: "import (fine print 5): lets one session at a time do this.", lockNumbers),
-        NamedStatement("holders", serving: "import (R1): adds tokens.", holders),
-        NamedStatement("installations", serving: "import: adds installations.", installations),
-        NamedStatement("owners", serving: "import (R4): adds owners.", owners),
-        NamedStatement("events", serving: "import (R12): adds events.", events),
-    ]
-
     // MARK: Reading
 
     /// Those of the installations `$2` that the registry has.
     static let present = PreparedSQL(
-        serving: "import: finds installations that the registry has.",
         "SELECT install_id FROM installation WHERE app_id = $1 AND install_id = ANY ($2)")
 
+    /// import (fine print 5): lets one session at a time do this.
     static let lockNumbers: PostgresStatement =
         "SELECT pg_advisory_xact_lock(hashtext('push-registry: numbers')::bigint)"
 
     /// Lets the transactions' numbers go on from `$1`, or from a higher one. A number that another session draws
     /// meanwhile must not come again: so they go on well behind it. `lockNumbers` comes first.
     static let raiseNumber = PreparedSQL(
-        serving: "import (fine print 5): lets generations begin above those of the file.",
         "SELECT setval('change_number', $1 + 100000) FROM change_number WHERE last_value <= $1")
 
     // MARK: Copying
 
+    /// import (R1): adds tokens.
     static let holders = copy("token_holder", "app_id, provider, token_sha256, install_id")
 
+    /// import (R4): adds owners.
     static let owners = copy("installation_owner", "app_id, user_id, install_id, session_id, number")
 
+    /// import (R12): adds events.
     static let events = copy(
         "token_event",
         """

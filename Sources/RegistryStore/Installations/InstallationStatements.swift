@@ -3,24 +3,20 @@ import PushRegistry
 
 /// The SQL of single installations.
 enum InstallationStatements {
-    static let named = [
-        NamedStatement("read", read), NamedStatement("lock", lock), NamedStatement("exists", exists),
-    ]
-
     /// The columns of an `InstallationRecord`.
     static let recordColumns: PostgresSQL = """
         \(sql: InstallationColumns.list), i.token, statement_timestamp(), \
         \(sql: SnapshotColumns.batch.list.names(of: "i"))
         """
 
+    /// GET …/installations/{installId}: reads an installation.
     static let read = PreparedSQL(
-        serving: "GET …/installations/{installId}: reads an installation.",
         """
         SELECT \(sql: recordColumns) FROM installation i WHERE app_id = $1 AND install_id = $2
         """)
 
+    /// DELETE …/installations/{installId}, logouts, erasure (R6, R7): locks installations by id.
     static let lock = PreparedSQL(
-        serving: "DELETE …/installations/{installId}, logouts, erasure (R6, R7): locks installations by id.",
         """
         SELECT i.*
         FROM (SELECT install_id FROM unnest($2::text[]) AS k (install_id) ORDER BY install_id COLLATE "C") AS k
@@ -29,7 +25,7 @@ enum InstallationStatements {
             WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
         """)
 
+    /// GET …/installations/{installId}/snapshots: checks that the installation exists.
     static let exists = PreparedSQL(
-        serving: "GET …/installations/{installId}/snapshots: checks that the installation exists.",
         "SELECT true FROM installation WHERE app_id = $1 AND install_id = $2")
 }

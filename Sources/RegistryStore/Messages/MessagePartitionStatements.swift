@@ -4,21 +4,13 @@ import PushRegistry
 /// The SQL of the partitions of receipts and sums. Every service creates partitions at its start and once a day;
 /// clean-up also drops old ones.
 enum MessagePartitionStatements {
-    static let named = [
-        NamedStatement("missing", missingSQL), NamedStatement("make", makeSQL), NamedStatement("old", oldSQL),
-        NamedStatement("isValid", isValidSQL),
-        NamedStatement("partitions", partitionsSQL), NamedStatement("forget", forgetSQL),
-        NamedStatement("purgeReceipts", purgeReceipts), NamedStatement("purgeSums", purgeSums),
-        NamedStatement("purgeMinutes", purgeMinutes),
-    ]
-
     /// Returns the table, the first day and the day after the last one.
     static func missing(_ ahead: ISO8601Duration) -> PostgresStatement {
         PostgresStatement(missingSQL, ahead.description)
     }
 
+    /// Service, at start and daily; clean-up (fine print 58): finds missing partitions of receipts.
     private static let missingSQL = PreparedSQL(
-        serving: "Service, at start and daily; clean-up (fine print 58): finds missing partitions of receipts.",
         """
         SELECT parent, first_day::text, end_day::text FROM missing_message_partitions($1::text::interval)
         """)
@@ -27,8 +19,8 @@ enum MessagePartitionStatements {
         PostgresStatement(makeSQL, parent, first, end)
     }
 
+    /// Service, at start and daily; clean-up (fine print 58): creates a partition of receipts.
     private static let makeSQL = PreparedSQL(
-        serving: "Service, at start and daily; clean-up (fine print 58): creates a partition of receipts.",
         "SELECT make_message_partition($1, $2::text::date, $3::text::date)")
 
     /// Returns the partitions whose messages are all older, each with the numbers at which it begins and ends.
@@ -36,8 +28,8 @@ enum MessagePartitionStatements {
         PostgresStatement(oldSQL, parent, number.rawValue)
     }
 
+    /// Clean-up (fine print 58): finds old partitions of receipts and of messages' sums.
     private static let oldSQL = PreparedSQL(
-        serving: "Clean-up (fine print 58): finds old partitions of receipts and of messages' sums.",
         """
         SELECT p.name, p.bounds[1], p.bounds[2]
         FROM (
@@ -55,8 +47,8 @@ enum MessagePartitionStatements {
         PostgresStatement(partitionsSQL, parent, number.rawValue)
     }
 
+    /// Clean-up (fine print 58): finds partitions with receipts that some apps keep and others do not.
     private static let partitionsSQL = PreparedSQL(
-        serving: "Clean-up (fine print 58): finds partitions with receipts that some apps keep and others do not.",
         """
         SELECT c.relname::text
         FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -71,8 +63,8 @@ enum MessagePartitionStatements {
         PostgresStatement(isValidSQL, first, end, time.postgres)
     }
 
+    /// Clean-up (fine print 72): checks whether receipts of a partition may still be valid.
     private static let isValidSQL = PreparedSQL(
-        serving: "Clean-up (fine print 72): checks whether receipts of a partition may still be valid.",
         """
         SELECT count(*) > 0 FROM message WHERE number >= $1 AND number < $2 AND receipts_until > $3
         """)
@@ -87,27 +79,27 @@ enum MessagePartitionStatements {
         ]
     }
 
+    /// Clean-up (fine print 58): deletes old receipts of the default partition.
     private static let purgeReceipts = PreparedSQL(
-        serving: "Clean-up (fine print 58): deletes old receipts of the default partition.",
         """
         DELETE FROM receipt_default r
         WHERE r.message < $1 AND NOT EXISTS (
             SELECT FROM message m WHERE m.app_id = r.app_id AND m.number = r.message AND m.receipts_until > $2)
         """)
 
+    /// Clean-up (fine print 58): deletes old sums of the default partition.
     private static let purgeSums = PreparedSQL(
-        serving: "Clean-up (fine print 58): deletes old sums of the default partition.",
         "DELETE FROM message_sum_default WHERE message < $1")
 
+    /// Clean-up (fine print 58): deletes old sums by time of the default partition.
     private static let purgeMinutes = PreparedSQL(
-        serving: "Clean-up (fine print 58): deletes old sums by time of the default partition.",
         "DELETE FROM message_minute_default WHERE message < $1")
 
     static func forget(_ app: AppNumber, before number: MessageNumber) -> PostgresStatement {
         PostgresStatement(forgetSQL, app.rawValue, number.rawValue)
     }
 
+    /// Clean-up (fine print 93): deletes messages whose sums are gone.
     private static let forgetSQL = PreparedSQL(
-        serving: "Clean-up (fine print 93): deletes messages whose sums are gone.",
         "DELETE FROM message WHERE app_id = $1 AND number < $2")
 }

@@ -3,32 +3,25 @@ import PushRegistry
 
 /// The SQL of messages. `$1` is the app.
 enum MessageStatements {
-    static let named = [
-        NamedStatement("read", read), NamedStatement("list", list), NamedStatement("newest", newest),
-        NamedStatement("readAll", readAll),
-        NamedStatement("add", addSQL), NamedStatement("replace", replaceSQL),
-        NamedStatement("recordSegments", recordSegmentsSQL),
-    ]
-
     private static let columns: PostgresSQL = """
         number, name, title, labels, extract(epoch FROM expires_at - created_at)::bigint, is_recorded, created_at,
         segments
         """
 
+    /// GET …/messages/{message}, and calls that name a message: reads it.
     static let read = PreparedSQL(
-        serving: "GET …/messages/{message}, and calls that name a message: reads it.",
         "SELECT \(sql: columns) FROM message WHERE app_id = $1 AND name = $2")
 
+    /// POST …/feedback: reads the messages that verdicts name.
     static let readAll = PreparedSQL(
-        serving: "POST …/feedback: reads the messages that verdicts name.",
         "SELECT \(sql: columns) FROM message WHERE app_id = $1 AND name = ANY ($2)")
 
+    /// GET …/messages: lists messages, the newest first.
     static let list = PreparedSQL(
-        serving: "GET …/messages: lists messages, the newest first.",
         "SELECT \(sql: columns) FROM message WHERE app_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3")
 
+    /// PUT …/messages/{message}: reads the newest number of the app.
     static let newest = PreparedSQL(
-        serving: "PUT …/messages/{message}: reads the newest number of the app.",
         "SELECT coalesce(max(number), 0) FROM message WHERE app_id = $1")
 
     static func add(_ message: Message, to app: AppNumber) -> PostgresStatement {
@@ -38,8 +31,8 @@ enum MessageStatements {
             message.content.isRecorded)
     }
 
+    /// PUT …/messages/{message}: adds a message.
     private static let addSQL = PreparedSQL(
-        serving: "PUT …/messages/{message}: adds a message.",
         """
         INSERT INTO message (
             app_id, number, name, title, labels, created_at, expires_at, receipts_until, is_recorded)
@@ -52,8 +45,8 @@ enum MessageStatements {
             message.expiresAt.postgres, message.content.isRecorded)
     }
 
+    /// PUT …/messages/{message}: replaces a message's content.
     private static let replaceSQL = PreparedSQL(
-        serving: "PUT …/messages/{message}: replaces a message's content.",
         """
         UPDATE message
         SET title = $3, labels = $4::json, expires_at = $5, receipts_until = greatest(receipts_until, $5),
@@ -66,8 +59,8 @@ enum MessageStatements {
             recordSegmentsSQL, app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax))
     }
 
+    /// POST …/audience/export and installations, with a message: records the segments of the filter.
     private static let recordSegmentsSQL = PreparedSQL(
-        serving: "POST …/audience/export and installations, with a message: records the segments of the filter.",
         """
         UPDATE message
         SET segments = ARRAY(SELECT DISTINCT name FROM unnest(segments || $3::text[]) AS name ORDER BY name LIMIT $4)

@@ -3,14 +3,6 @@ import PushRegistry
 
 /// The SQL of the sums of messages. `$1` is the app, `$2` the message.
 enum MessageSumStatements {
-    static let named = [
-        NamedStatement("counts", countsSQL), NamedStatement("timeline", timelineSQL),
-        NamedStatement("append", append), NamedStatement("waiting", waiting), NamedStatement("fold", foldSQL),
-        NamedStatement(
-            "groups", serving: "POST …/messages/{message}/breakdown (fine print 56): counts groups, an example.",
-            groups(of: MessageNumber(1), by: [.locale], in: NamedStatement.app)),
-    ]
-
     private static let counters: [PostgresSQL] = ["targeted", "accepted", "failed", "delivered", "opened", "dismissed"]
     private static let list = counters.joined(separator: ", ")
     private static let totals = counters.map { counter -> PostgresSQL in
@@ -49,8 +41,8 @@ enum MessageSumStatements {
         PostgresStatement(countsSQL, app.rawValue, message.rawValue)
     }
 
+    /// GET …/messages/{message} (fine print 56): sums the counts of a message.
     private static let countsSQL = PreparedSQL(
-        serving: "GET …/messages/{message} (fine print 56): sums the counts of a message.",
         """
         SELECT \(sql: totals), clock_timestamp()
         FROM (\(sql: cells("$1", "$2"))) AS c
@@ -112,8 +104,8 @@ enum MessageSumStatements {
         PostgresStatement(timelineSQL, app.rawValue, message.rawValue, interval.seconds)
     }
 
+    /// GET …/messages/{message}/timeline (fine print 56): sums the counts of buckets.
     private static let timelineSQL = PreparedSQL(
-        serving: "GET …/messages/{message}/timeline (fine print 56): sums the counts of buckets.",
         """
         SELECT floor(extract(epoch FROM m.minute) / $3::bigint)::bigint, sum(m.delivered)::bigint,
             sum(m.opened)::bigint, sum(m.dismissed)::bigint
@@ -127,9 +119,9 @@ enum MessageSumStatements {
 
     // MARK: Counting and folding
 
+    /// Every call that counts a message (fine print 55): writes changes of its sums.
     /// `$2` are the messages.
     static let append = PreparedSQL(
-        serving: "Every call that counts a message (fine print 55): writes changes of its sums.",
         """
         INSERT INTO message_delta (
             app_id, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
@@ -139,8 +131,8 @@ enum MessageSumStatements {
             AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
         """)
 
+    /// Service, every second; clean-up: finds apps whose messages have changes to fold.
     static let waiting = PreparedSQL(
-        serving: "Service, every second; clean-up: finds apps whose messages have changes to fold.",
         "SELECT DISTINCT app_id FROM message_delta")
 
     /// Returns how many changes were folded. Concurrent services fold different changes.
@@ -148,8 +140,8 @@ enum MessageSumStatements {
         PostgresStatement(foldSQL, app.rawValue, Int64(limit))
     }
 
+    /// Service, every second; clean-up: adds changes to the sums of messages.
     private static let foldSQL = PreparedSQL(
-        serving: "Service, every second; clean-up: adds changes to the sums of messages.",
         """
         WITH taken AS MATERIALIZED (
             DELETE FROM message_delta d

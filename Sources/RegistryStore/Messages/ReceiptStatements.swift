@@ -3,13 +3,6 @@ import PushRegistry
 
 /// The SQL of receipts. `$1` is the app.
 enum ReceiptStatements {
-    static let named = [
-        NamedStatement("count", countSQL), NamedStatement("target", targetSQL),
-        NamedStatement("countRemembered", countRememberedSQL), NamedStatement("holders", holders),
-        NamedStatement("installations", installations), NamedStatement("undelivered", undeliveredSQL),
-        NamedStatement("eraseUser", eraseUser), NamedStatement("eraseInstallations", eraseInstallations),
-    ]
-
     // MARK: Counting
 
     /// Returns the message, the installation, the added events and the cell of each row that gets a new event. The cell
@@ -20,9 +13,8 @@ enum ReceiptStatements {
             rows.map(\.events.rawValue), rows.map(\.cell))
     }
 
-    private static let countSQL = PreparedSQL(
-        serving: "POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts."
-    ) { source in
+    /// POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts.
+    private static let countSQL = PreparedSQL { source in
         let rows: PostgresSQL = """
             unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[])
                 AS k (message, installation, events, cell)
@@ -51,9 +43,7 @@ enum ReceiptStatements {
     }
 
     /// Keeps the first time, unless the installation has another user now.
-    private static let targetSQL = PreparedSQL(
-        serving: "POST …/audience/export and …/notifications (fine print 73): counts and remembers targets."
-    ) { source in
+    private static let targetSQL = PreparedSQL { source in
         let rows: PostgresSQL = """
             unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS k (installation, cell, install_id, user_id)
             """
@@ -82,8 +72,8 @@ enum ReceiptStatements {
             countRememberedSQL, app.rawValue, message.rawValue, installations.map(\.rawValue), event.rawValue)
     }
 
+    /// POST …/accepted and …/feedback (fine print 74): adds an event of remembered targets.
     private static let countRememberedSQL = PreparedSQL(
-        serving: "POST …/accepted and …/feedback (fine print 74): adds an event of remembered targets.",
         """
         UPDATE receipt r SET events = r.events | $4::smallint, added = $4::smallint & ~r.events
         FROM unnest($3::bigint[]) AS k (installation)
@@ -91,9 +81,9 @@ enum ReceiptStatements {
         RETURNING r.installation, r.added, r.cell
         """)
 
+    /// POST …/feedback (fine print 74): reads the cells of the holders of tokens.
     /// `$2` and `$3` are the providers and digests.
     static let holders = PreparedSQL(
-        serving: "POST …/feedback (fine print 74): reads the cells of the holders of tokens.",
         """
         SELECT i.provider::text, i.install_id, i.cell, h.token_sha256
         FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
@@ -101,8 +91,8 @@ enum ReceiptStatements {
         JOIN installation i ON i.app_id = $1 AND i.install_id = h.install_id
         """)
 
+    /// POST …/feedback (fine print 74): reads the cells of installations.
     static let installations = PreparedSQL(
-        serving: "POST …/feedback (fine print 74): reads the cells of installations.",
         """
         SELECT i.provider::text, i.install_id, i.cell FROM unnest($2::text[]) AS k (install_id)
         JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
@@ -117,8 +107,8 @@ enum ReceiptStatements {
             undeliveredSQL, app.rawValue, message.rawValue, time.postgres, after?.rawValue ?? Int64.min, Int64(limit))
     }
 
+    /// GET …/messages/{message}/undelivered (fine print 76): reads targets without a delivery.
     private static let undeliveredSQL = PreparedSQL(
-        serving: "GET …/messages/{message}/undelivered (fine print 76): reads targets without a delivery.",
         """
         SELECT r.installation, r.install_id, r.user_id, i.state::text
         FROM receipt r LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = r.install_id
@@ -132,12 +122,11 @@ enum ReceiptStatements {
     /// Removes the personal data and keeps the rows, so that the same receipt does not count again. `$2` is the user.
     /// Returns the numbers of receipts and of targets.
     static let eraseUser = PreparedSQL(
-        serving: "DELETE …/users/{userId} (fine print 72): removes the user from targets.",
         erase("r.user_id = $2"))
 
+    /// DELETE …/users/{userId} (fine print 72): removes personal data from receipts of the user.
     /// `$2` are the hashes of installations.
     static let eraseInstallations = PreparedSQL(
-        serving: "DELETE …/users/{userId} (fine print 72): removes personal data from receipts of the user.",
         erase("r.installation = ANY ($2::bigint[])"))
 
     private static func erase(_ condition: PostgresSQL) -> PostgresSQL {

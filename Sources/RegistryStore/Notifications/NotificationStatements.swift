@@ -4,18 +4,6 @@ import PushRegistry
 /// The SQL of numbered notifications. One statement serves a batch of one app. `$1` is the app; the other parameters
 /// are arrays unless a comment says otherwise.
 enum NotificationStatements {
-    static let named = [
-        NamedStatement("ofInstallations", ofInstallations), NamedStatement("ofUsers", ofUsers),
-        NamedStatement("holdEpochs", holdEpochs), NamedStatement("addCounters", addCounters),
-        NamedStatement("lockCounters", lockCounters), NamedStatement("waiting", waiting),
-        NamedStatement("remembered", remembered), NamedStatement("now", now), NamedStatement("advance", advance),
-        NamedStatement("remove", remove), NamedStatement("add", add), NamedStatement("remember", remember),
-        NamedStatement("states", states), NamedStatement("statesOnCitus", statesOnCitus),
-        NamedStatement("page", page), NamedStatement("acknowledge", acknowledge), NamedStatement("forget", forget),
-        NamedStatement("deleteCounters", deleteCounters), NamedStatement("deleteWaiting", deleteWaiting),
-        NamedStatement("deleteRemembered", deleteRemembered),
-    ]
-
     // MARK: Addressees
 
     /// The columns of an `AddressedInstallation`.
@@ -25,8 +13,8 @@ enum NotificationStatements {
         i.topics
         """
 
+    /// POST …/notifications: reads the installations that a batch addresses.
     static let ofInstallations = PreparedSQL(
-        serving: "POST …/notifications: reads the installations that a batch addresses.",
         """
         SELECT i.install_id, \(sql: addressed)
         FROM unnest($2::text[]) AS k (install_id)
@@ -35,7 +23,6 @@ enum NotificationStatements {
 
     /// Returns up to `$3` installations of each user, in the order of their ids.
     static let ofUsers = PreparedSQL(
-        serving: "POST …/notifications: reads the installations of the users that a batch addresses.",
         """
         SELECT k.user_id, \(sql: addressed)
         FROM unnest($2::text[]) AS k (user_id)
@@ -52,7 +39,6 @@ enum NotificationStatements {
     /// epochs `$3` do not end before the counter exists. The revisions tell `CreationStatements.takeOver`, which reads
     /// the counters before it locks installations.
     static let holdEpochs = PreparedSQL(
-        serving: "POST …/notifications (fine print 65): keeps epochs from ending before they have a counter.",
         """
         UPDATE installation i SET revision = i.revision + 1
         FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
@@ -60,9 +46,8 @@ enum NotificationStatements {
             SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
         """)
 
-    static let addCounters = PreparedSQL(
-        serving: "POST …/notifications (fine print 61): adds a counter to each new epoch."
-    ) { source in
+    /// POST …/notifications (fine print 61): adds a counter to each new epoch.
+    static let addCounters = PreparedSQL { source in
         """
         INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
         SELECT \(sql: source.app), k.install_id, k.epoch, 0, 0, 0
@@ -78,7 +63,6 @@ enum NotificationStatements {
 
     /// Returns the counters of the epochs that have not ended. They cannot end before this transaction does.
     static let lockCounters = PreparedSQL(
-        serving: "POST …/notifications (fine print 61): locks counters.",
         """
         SELECT c.install_id, c.last, c.dropped
         FROM unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)
@@ -89,8 +73,8 @@ enum NotificationStatements {
 
     // MARK: Boxes, under the locks of their counters
 
+    /// POST …/notifications (fine print 61, 63): reads what waits, without payloads.
     static let waiting = PreparedSQL(
-        serving: "POST …/notifications (fine print 61, 63): reads what waits, without payloads.",
         """
         SELECT n.install_id, n.number, n.expires_at, n.collapse_id
         FROM unnest($2::text[]) AS k (install_id)
@@ -98,36 +82,36 @@ enum NotificationStatements {
         ORDER BY n.install_id, n.number
         """)
 
+    /// POST …/notifications (fine print 80): reads the numbers of earlier posts with the same dedup id.
     /// `$2` and `$3` are installations and dedup ids.
     static let remembered = PreparedSQL(
-        serving: "POST …/notifications (fine print 80): reads the numbers of earlier posts with the same dedup id.",
         """
         SELECT d.install_id, d.dedup_id, d.number, d.previous, d.receipt, d.expires_at
         FROM unnest($2::text[], $3::text[]) AS k (install_id, dedup_id)
         JOIN notification_dedup d ON d.app_id = $1 AND d.install_id = k.install_id AND d.dedup_id = k.dedup_id
         """)
 
+    /// POST …/notifications: reads the time, under the locks.
     static let now = PreparedSQL(
-        serving: "POST …/notifications: reads the time, under the locks.", "SELECT clock_timestamp()")
+        "SELECT clock_timestamp()")
 
+    /// POST …/notifications (fine print 61): writes the last number.
     static let advance = PreparedSQL(
-        serving: "POST …/notifications (fine print 61): writes the last number.",
         """
         UPDATE notification_counter c SET last = k.last, dropped = k.dropped
         FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, last, dropped)
         WHERE c.app_id = $1 AND c.install_id = k.install_id
         """)
 
+    /// POST …/notifications (fine print 63): deletes what is replaced, dropped or expired.
     static let remove = PreparedSQL(
-        serving: "POST …/notifications (fine print 63): deletes what is replaced, dropped or expired.",
         """
         DELETE FROM notification n USING unnest($2::text[], $3::bigint[]) AS k (install_id, number)
         WHERE n.app_id = $1 AND n.install_id = k.install_id AND n.number = k.number
         """)
 
-    static let add = PreparedSQL(
-        serving: "POST …/notifications (fine print 60): stores notifications."
-    ) { source in
+    /// POST …/notifications (fine print 60): stores notifications.
+    static let add = PreparedSQL { source in
         let rows: PostgresSQL =
             "unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k"
         return """
@@ -137,9 +121,7 @@ enum NotificationStatements {
     }
 
     /// Replaces an expired row.
-    static let remember = PreparedSQL(
-        serving: "POST …/notifications (fine print 80): remembers the numbers of posts with a dedup id."
-    ) { source in
+    static let remember = PreparedSQL { source in
         let rows: PostgresSQL =
             "unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k"
         return """
@@ -166,13 +148,11 @@ enum NotificationStatements {
     /// Returns a row for each installation id of `$2`, in their order. Columns are NULL if the installation does not
     /// exist or has no counter. The last column is the directory's version in the same snapshot.
     static let states = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications: reads epochs and numbers, before any lock.",
         "SELECT \(sql: state), (SELECT version FROM directory_version) \(sql: wanted)")
 
     /// Like `states`, without the last column, which `DirectoryStatements.moment` reads: see
     /// `RegistrationStatements.lookUpOnCitus`.
     static let statesOnCitus = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications, on Citus: reads epochs and numbers.",
         "SELECT \(sql: state) \(sql: wanted)")
 
     private static let state: PostgresSQL = """
@@ -189,7 +169,6 @@ enum NotificationStatements {
     /// Returns up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none of these
     /// is an array. Returns one row without a number if there are none, and no row if the epoch has ended.
     static let page = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications: reads a page in one snapshot.",
         """
         SELECT c.last, c.acknowledged, c.dropped, \(sql: bounds), n.number, n.payload, n.posted_at, n.expires_at,
             n.collapse_id
@@ -202,9 +181,9 @@ enum NotificationStatements {
         ORDER BY n.number
         """)
 
+    /// GET …/installations/{installId}/notifications (fine print 62): writes acknowledged numbers.
     /// `$2` are installations in the order of their ids, `$3` their epochs, `$4` the acknowledged numbers.
     static let acknowledge = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications (fine print 62): writes acknowledged numbers.",
         """
         UPDATE notification_counter c SET acknowledged = k.number
         FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, epoch, number)
@@ -214,7 +193,6 @@ enum NotificationStatements {
 
     /// Runs after `acknowledge`, which has locked the counters, with the same parameters.
     static let forget = PreparedSQL(
-        serving: "GET …/installations/{installId}/notifications (fine print 62): deletes acknowledged ones.",
         """
         DELETE FROM notification n
         USING unnest($2::text[], $3::bigint[], $4::bigint[]) AS k (install_id, epoch, number)
@@ -227,22 +205,21 @@ enum NotificationStatements {
 
     /// Locks and deletes in the order of the ids.
     static let deleteCounters = PreparedSQL(
-        serving: "Every call that ends an epoch of notifications (fine print 65): deletes counters.",
         """
         DELETE FROM notification_counter c USING unnest($2::text[]) AS k (install_id)
         WHERE c.app_id = $1 AND c.install_id = k.install_id AND NOT EXISTS (
             SELECT FROM installation i WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = c.epoch)
         """)
 
+    /// Every call that ends an epoch of notifications (fine print 65): deletes what waits.
     static let deleteWaiting = PreparedSQL(
-        serving: "Every call that ends an epoch of notifications (fine print 65): deletes what waits.",
         """
         DELETE FROM notification n USING unnest($2::text[]) AS k (install_id)
         WHERE n.app_id = $1 AND n.install_id = k.install_id AND \(sql: hasNoCounter)
         """)
 
+    /// Every call that ends an epoch of notifications (fine print 80): deletes remembered posts.
     static let deleteRemembered = PreparedSQL(
-        serving: "Every call that ends an epoch of notifications (fine print 80): deletes remembered posts.",
         """
         DELETE FROM notification_dedup d USING unnest($2::text[]) AS k (install_id)
         WHERE d.app_id = $1 AND d.install_id = k.install_id AND \(sql: hasNoCounter)

@@ -4,20 +4,11 @@ import PushRegistry
 /// The SQL of `PUT …/installations/{id}`, set-based: one statement serves a batch of one app. `$1` is the app, and
 /// the rest are arrays unless a comment says otherwise.
 enum RegistrationStatements {
-    static let named = [
-        NamedStatement("lookUp", lookUp), NamedStatement("now", now),
-        NamedStatement("lookUpOnCitus", lookUpOnCitus),
-        NamedStatement("lock", lock), NamedStatement("change", change),
-        NamedStatement("touch", touch), NamedStatement("checkOrder", checkOrder),
-        NamedStatement("changeAlone", changeAlone), NamedStatement("keepRevisions", keepRevisions),
-    ]
-
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
     /// generation of that registration. Column 18 is true if the installation does not exist, and the token (`$3`,
     /// `$4`: provider and digest) has a row already. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): reads the installations of a batch, before any lock.",
         """
         SELECT statement_timestamp(), \(sql: found),
             CASE WHEN i.install_id IS NULL THEN (
@@ -34,7 +25,6 @@ enum RegistrationStatements {
     /// Citus plans a SELECT from one table in less than half of the time of a join, and executes a statement that also
     /// reads a table of the coordinator in steps, one of which would fetch all installations of the app.
     static let lookUpOnCitus = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R2): reads the installations of a batch.",
         "SELECT i.install_id, \(sql: found) FROM installation i WHERE i.app_id = $1 AND i.install_id = ANY ($2)")
 
     private static let found: PostgresSQL = """
@@ -47,7 +37,6 @@ enum RegistrationStatements {
     /// Runs after the locks: every transaction that this one waited for has ended, so the position and the number are
     /// above theirs.
     static let now = PreparedSQL(
-        serving: "Every call that changes a binding (R12): reads its time and position, and draws its number.",
         "SELECT clock_timestamp(), \(sql: EventStatements.position), nextval('change_number')")
 
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
@@ -56,7 +45,6 @@ enum RegistrationStatements {
     /// that a new one with a keychain id of `$5` may replace (R5): the 16 active ones that were seen last, among 256
     /// installations of the keychain id. A hostile client can send any keychain id.
     static let lock = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R4, R5): locks every installation that a batch may change.",
         """
         WITH wanted AS MATERIALIZED (
             SELECT k.install_id FROM unnest($2::text[]) AS k (install_id)
@@ -92,7 +80,6 @@ enum RegistrationStatements {
     /// The same row is read as `s`, whose columns `changed` returns as they were before: a row that still has this
     /// revision when it is written is the one that was read.
     static let change = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): writes a changed snapshot, key or session expiry.",
         """
         WITH changed AS (
             UPDATE installation i
@@ -121,7 +108,6 @@ enum RegistrationStatements {
 
     /// As `change`, without the writes of other tables.
     static let changeAlone = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R2): writes a changed snapshot, key or session expiry.",
         """
         UPDATE installation i
         SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
@@ -135,7 +121,6 @@ enum RegistrationStatements {
 
     /// Runs before `changeAlone`: if that finds the same revision, the snapshot was the present one. `$2` is the time.
     static let keepRevisions = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R2): copies snapshots that are about to be replaced.",
         SnapshotStatements.keep(
             """
             (\(sql: SnapshotStatements.present(
@@ -144,7 +129,6 @@ enum RegistrationStatements {
 
     /// Without a lock, as `change`. `$2` is the time.
     static let touch = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R2): writes lastSeenAt of unchanged registrations.",
         """
         UPDATE installation i SET last_seen_at = greatest(i.last_seen_at, $2), revision = i.revision + 1
         FROM unnest($3::text[], $4::bigint[]) AS k (install_id, old_revision)
@@ -154,6 +138,7 @@ enum RegistrationStatements {
 
     // MARK: After the changes
 
+    /// PUT …/installations/{installId} (R12): checks that no event of a created id comes later.
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
     /// An INSERT waits for a transaction that deletes an earlier installation of the same id, and continues when that
@@ -165,7 +150,6 @@ enum RegistrationStatements {
     /// the planner's statistics are. On Citus, where a statement of one table is planned once for a session, it reads
     /// all events of that time.
     static let checkOrder = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R12): checks that no event of a created id comes later.",
         """
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)

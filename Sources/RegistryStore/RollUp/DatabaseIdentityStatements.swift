@@ -3,10 +3,6 @@ import PostgresClient
 /// What a process may cache of a database belongs to one run of one server, and to its present tables. A failover to a
 /// server that lacks the newest transactions, and a restored dump, use numbers of cells and transactions again.
 enum DatabaseIdentityStatements {
-    static let named = [
-        NamedStatement("identity", identity)
-    ]
-
     /// An expression.
     static let sql: PostgresSQL = """
         concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), (
@@ -14,7 +10,7 @@ enum DatabaseIdentityStatements {
                 pg_relation_filenode('rollup_cell'), pg_relation_filenode('rollup_delta'))
         """
 
+    /// PUT …/installations/{installId}, some times a second (R13): checks that the database is the same.
     static let identity = PreparedSQL(
-        serving: "PUT …/installations/{installId}, some times a second (R13): checks that the database is the same.",
         "SELECT \(sql: sql)")
 }

@@ -2,12 +2,8 @@ import PostgresClient
 
 /// The SQL of deltas (R13). Statements that change installations write the deltas themselves, by `insert`.
 enum RollUpDeltaStatements {
-    static let named = [
-        NamedStatement("append", append)
-    ]
-
+    /// Every call that changes installations under locks (R13): writes deltas of counts.
     static let append = PreparedSQL(
-        serving: "Every call that changes installations under locks (R13): writes deltas of counts.",
         values: InsertedValues(
             "INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)",
             row: "$1, \(sql: AppSource(isDistributed: true).transactionID), $2, $3, $4, $5, $6", scalars: 1, arrays: 5)

@@ -2,13 +2,6 @@ import PostgresClient
 
 /// The SQL that prepares a process that folds (R13).
 enum RollUpPreparationStatements {
-    static let named = [
-        NamedStatement(
-            "learnZones", serving: "Service, at start (R13): updates the names of time zones.", learnZones),
-        NamedStatement(
-            "apps", serving: "Service, at start (R13): finds apps with installations in such a zone.", apps(with: [])),
-    ]
-
     /// Returns the names that were added and removed.
     static let learnZones = PostgresStatement(
         """
@@ -25,6 +18,7 @@ enum RollUpPreparationStatements {
         """
     ).unprepared()
 
+    /// Service, at start (R13): finds apps with installations in such a zone.
     static func apps(with zones: [String]) -> PostgresStatement {
         PostgresStatement(
             """

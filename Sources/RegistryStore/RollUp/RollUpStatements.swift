@@ -6,50 +6,6 @@ import PushRegistry
 ///
 /// PostgreSQL plans these statements at each execution: a generic plan would suit only batches of a few deltas.
 enum RollUpStatements {
-    static let named = [
-        NamedStatement(
-            "waiting", serving: "Service, fold (R13): finds apps with deltas and expired sessions.",
-            waiting(countMax: 1)),
-        NamedStatement(
-            "waiting.app", serving: "Service, fold, on Citus (R13): counts an app's deltas and expired sessions.",
-            waiting(in: NamedStatement.app, countMax: 1)),
-        NamedStatement("allApps", serving: "Service, fold; clean-up; rebuild-rollup: lists the apps.", allApps),
-        NamedStatement(
-            "addState", serving: "PUT /v1/apps/{app}, distribute, every fold (R13): adds the row that a fold locks.",
-            addState(NamedStatement.app)),
-        NamedStatement(
-            "settings", serving: "Service, clean-up, rebuild-rollup: allows the memory that a fold needs.", settings),
-        NamedStatement(
-            "moment", serving: "Service, clean-up (R13): reads the time, and which transactions have ended.", moment),
-        NamedStatement(
-            "lock", serving: "Service, clean-up (R13): locks an app's roll-up, or skips it.", lock(NamedStatement.app)),
-        NamedStatement(
-            "bound", serving: "Service, clean-up (R13): chooses the transactions whose deltas are folded.",
-            bound(NamedStatement.app, from: 0, to: 0, batch: 1)),
-        NamedStatement(
-            "fold", serving: "Service, clean-up (R13): adds deltas to the cube.",
-            fold(NamedStatement.app, from: 0, to: 0)),
-        NamedStatement(
-            "hasExpired", serving: "Service, clean-up (R13): checks whether sessions have expired.",
-            hasExpired(NamedStatement.app, at: NamedStatement.time)),
-        NamedStatement(
-            "sweep", serving: "Service, clean-up (R7, R13): writes deltas of expired sessions.",
-            sweep(NamedStatement.app, until: NamedStatement.time, batch: 1, by: 0)),
-        NamedStatement(
-            "remove", serving: "Service, clean-up (R13): deletes rows of the cube whose counts are zero.",
-            remove([], NamedStatement.app)),
-        NamedStatement(
-            "removeExpiries", serving: "Service, clean-up (R13): deletes expiries whose count is zero.",
-            removeExpiries([], NamedStatement.app)),
-        NamedStatement(
-            "setState", serving: "Service, clean-up (R13): stores up to which transaction deltas are folded.",
-            setState(NamedStatement.app, horizon: 0, folded: 0, marks: [], isMarked: true, sweptUntil: nil)),
-        NamedStatement(
-            "removeDeltas", serving: "Service, clean-up (R13): deletes deltas that were folded ten minutes ago.",
-            removeDeltas(NamedStatement.app, from: 0, to: 0)),
-        NamedStatement("vacuum", serving: "Service, fold: vacuums the tables of folded deltas.", vacuum),
-    ]
-
     /// How long a mark is the newest one. Ten marks are kept, so folded deltas are kept for some ten minutes.
     private static let markInterval: PostgresSQL = "interval '1 minute'"
     static let marksMax = 10
@@ -59,6 +15,7 @@ enum RollUpStatements {
         "coalesce((SELECT horizon FROM rollup_state WHERE app_id = \(sql: app)), 0)"
     }
 
+    /// Service, fold; clean-up; rebuild-rollup: lists the apps.
     static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
 
     /// Returns each app with work, its numbers of waiting deltas and of expired sessions, and whether folded deltas are
@@ -120,6 +77,7 @@ enum RollUpStatements {
         """
     }
 
+    /// Service, clean-up, rebuild-rollup: allows the memory that a fold needs.
     static let settings: PostgresStatement = "SET LOCAL work_mem = '64MB'"
 
     /// Returns the number of deltas of a batch of transactions, and the first transaction behind them. The oldest
@@ -173,6 +131,7 @@ enum RollUpStatements {
         ).unprepared()
     }
 
+    /// Service, clean-up (R13): checks whether sessions have expired.
     static func hasExpired(_ app: AppNumber, at time: PostgresTimestamp) -> PostgresStatement {
         "SELECT EXISTS (SELECT FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time))"
     }
@@ -210,6 +169,7 @@ enum RollUpStatements {
         ).unprepared()
     }
 
+    /// Service, clean-up (R13): deletes expiries whose count is zero.
     static func removeExpiries(_ rows: [String], _ app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             """
@@ -234,6 +194,7 @@ enum RollUpStatements {
             """
     }
 
+    /// Service, clean-up (R13): deletes deltas that were folded ten minutes ago.
     static func removeDeltas(_ app: AppNumber, from first: Int64, to mark: Int64) -> PostgresStatement {
         """
         DELETE FROM rollup_delta

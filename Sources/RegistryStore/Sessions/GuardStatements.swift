@@ -5,21 +5,11 @@ import PushRegistry
 /// an installation, was ended, or was kept by its user's logout; one that is merely bound has none. The locks of
 /// `LockBuckets` come first. `$1` is the app.
 enum GuardStatements {
-    static let named = [
-        NamedStatement("users", users), NamedStatement("sessions", sessions),
-        NamedStatement("installationLogouts", installationLogouts), NamedStatement("endSession", endSession),
-        NamedStatement("refuseUser", refuseUser), NamedStatement("endExceptedSession", endExceptedSession),
-        NamedStatement("keepSession", keepSession), NamedStatement("endSessionsOfBindings", endSessionsOfBindings),
-        NamedStatement("leaveSessions", leaveSessions),
-        NamedStatement("addInstallationLogouts", addInstallationLogouts),
-    ]
-
     // MARK: Beginning a binding: PUT …/installations/{id}
 
     /// Returns the index of each user in `$2` that has a row. Citus plans a SELECT from one table in less than half of
     /// the time of a join.
     static let users = PreparedSQL(
-        serving: "PUT …/installations/{installId}, PATCH …/users/{userId}/topics, import (R7): reads users.",
         """
         SELECT k.position, u.refused_before, u.refused_number, u.topics
         FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
@@ -34,7 +24,6 @@ enum GuardStatements {
 
     /// Returns the index of each session in `$2` that has a row.
     static let sessions = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R7): reads sessions.",
         """
         SELECT k.position, s.ended_at, s.kept_number, s.user_sha256, s.left_number
         FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
@@ -50,7 +39,6 @@ enum GuardStatements {
     /// Runs after the installations are locked. No id is twice in `$2`. Citus plans a statement of one table once for a
     /// session, and a join at each execution.
     static let installationLogouts = PreparedSQL(
-        serving: "PUT …/installations/{installId} (R6, R7): reads the logouts of single installations.",
         """
         SELECT k.position, l.session_id <> '', l.logged_out_at
         FROM unnest($2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY
@@ -74,7 +62,6 @@ enum GuardStatements {
     /// Adds a session that was never seen. Ends a session again that was ended before, because the registry may have
     /// forgotten the first end.
     static let endSession = PreparedSQL(
-        serving: "DELETE …/sessions/{sessionId} (R7): ends a session.",
         """
         INSERT INTO session AS s (app_id, session_id, recorded_at, ended_at)
         SELECT $1, $2, clock_timestamp(), clock_timestamp()
@@ -87,7 +74,6 @@ enum GuardStatements {
     /// It runs after `endSessionsOfBindings`: a session that this statement did not find bound any more has left before
     /// now, with a lower number.
     static let refuseUser = PreparedSQL(
-        serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): refuses older credentials.",
         """
         INSERT INTO user_guard (app_id, user_sha256, refused_before, refused_number)
         SELECT $1, $2, clock_timestamp(), nextval('change_number')
@@ -98,7 +84,6 @@ enum GuardStatements {
     /// Runs before `refuseUser`: a session that an earlier logout ended stays ended, though this logout excepts it.
     /// `$3` is the session.
     static let endExceptedSession = PreparedSQL(
-        serving: "POST …/users/{userId}/logout with `except` (R7): ends a session that was ended before.",
         """
         UPDATE session s SET ended_at = u.refused_before
         FROM user_guard u
@@ -109,7 +94,6 @@ enum GuardStatements {
 
     /// Runs after `refuseUser`. Adds the session `$3` if it was never seen.
     static let keepSession = PreparedSQL(
-        serving: "POST …/users/{userId}/logout with `except` (R7): excepts a session.",
         """
         INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number, kept_number)
         SELECT u.app_id, $3, $2, u.refused_before, u.refused_number, u.refused_number
@@ -123,7 +107,6 @@ enum GuardStatements {
     /// binding of the user can begin. It runs after the installations are locked, because a transaction that has locked
     /// one of them may write the row of its session.
     static let endSessionsOfBindings = PreparedSQL(
-        serving: "POST …/users/{userId}/logout, DELETE …/users/{userId} (R7): ends the user's sessions.",
         """
         INSERT INTO session AS s (app_id, session_id, recorded_at, ended_at)
         SELECT $1::integer, o.session_id, clock_timestamp(), clock_timestamp()
@@ -151,9 +134,7 @@ enum GuardStatements {
     }
 
     /// A logout of the user ends a session that left before it. A session that has a row keeps it.
-    private static let leaveSessions = PreparedSQL(
-        serving: "Every call and job that ends or replaces a binding (R7): remembers its session."
-    ) { source in
+    private static let leaveSessions = PreparedSQL { source in
         let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
         return """
             INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number)
@@ -173,9 +154,8 @@ enum GuardStatements {
             tombstones.map { UserDigest.sha256($0.userID) }, tombstones.map { $0.sessionID?.rawValue ?? "" })
     }
 
-    private static let addInstallationLogouts = PreparedSQL(
-        serving: "POST …/installations/{installId}/logout (R6): records logouts of installations."
-    ) { source in
+    /// POST …/installations/{installId}/logout (R6): records logouts of installations.
+    private static let addInstallationLogouts = PreparedSQL { source in
         let rows: PostgresSQL = "unnest($3::text[], $4::bytea[], $5::text[]) AS k (install_id, user_sha256, session_id)"
         return """
             INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)

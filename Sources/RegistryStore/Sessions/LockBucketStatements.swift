@@ -2,13 +2,11 @@ import PostgresClient
 
 /// The SQL of `LockBuckets`. `$1` is the app, `$2` are the buckets in ascending order.
 enum LockBucketStatements {
-    static let named = [NamedStatement("share", share), NamedStatement("lock", lock)]
-
+    /// PUT …/installations/{installId}, import (R7): begins bindings.
     static let share = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R7): begins bindings.",
         "SELECT pg_advisory_xact_lock_shared($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
 
+    /// Logouts of users, ends of sessions, PATCH …/users/{userId}/topics (R7): lets no binding begin.
     static let lock = PreparedSQL(
-        serving: "Logouts of users, ends of sessions, PATCH …/users/{userId}/topics (R7): lets no binding begin.",
         "SELECT pg_advisory_xact_lock($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
 }

@@ -3,11 +3,6 @@ import PushRegistry
 
 /// The SQL of snapshots that were replaced: the table `settings_snapshot`. The present one is in `installation`.
 enum SnapshotStatements {
-    static let named = [
-        NamedStatement("page", page), NamedStatement("delete", deleteSQL),
-        NamedStatement("deleteOfRegistrant", deleteOfRegistrant),
-    ]
-
     /// A SELECT: the present snapshots of installations, as `keep` inserts them. `$1` is the app. The id of a snapshot
     /// is the revision of the row that has it when it is replaced.
     ///
@@ -46,7 +41,6 @@ enum SnapshotStatements {
     /// The present snapshot first, then the replaced ones. The page begins below the id `$3`; for the first page, `$3`
     /// is the largest number.
     static let page = PreparedSQL(
-        serving: "GET …/installations/{installId}/snapshots (R2): reads a page of snapshots.",
         """
         SELECT * FROM (
             SELECT \(sql: presentID) AS id, i.snapshot_at AS at, \(sql: names)
@@ -64,16 +58,16 @@ enum SnapshotStatements {
         PostgresStatement(deleteSQL, app.rawValue, installIDs.map(\.rawValue))
     }
 
+    /// DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes replaced snapshots.
     private static let deleteSQL = PreparedSQL(
-        serving: "DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes replaced snapshots.",
         """
         DELETE FROM settings_snapshot s USING unnest($2::text[]) AS k (install_id)
         WHERE s.app_id = $1 AND s.install_id = k.install_id
         """)
 
+    /// DELETE …/users/{userId}: deletes snapshots that the user sent.
     /// `$2` is the user's digest, `$3` are installations that stay.
     static let deleteOfRegistrant = PreparedSQL(
-        serving: "DELETE …/users/{userId}: deletes snapshots that the user sent.",
         """
         DELETE FROM settings_snapshot s USING unnest($3::text[]) AS k (install_id)
         WHERE s.app_id = $1 AND s.install_id = k.install_id AND s.sender = $2

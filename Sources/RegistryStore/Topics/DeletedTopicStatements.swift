@@ -3,21 +3,8 @@ import PushRegistry
 
 /// The SQL by which the night job removes choices about deleted topics (fine print 87). `$1` is the app.
 enum DeletedTopicStatements {
-    static let named = [
-        NamedStatement("all", all), NamedStatement("removeFromUsers", removeFromUsers),
-        NamedStatement("removeFromInstallations", removeFromInstallations),
-        NamedStatement("forget", forget),
-        NamedStatement(
-            "readUsers", serving: "Clean-up (fine print 87): reads users with choices about deleted topics.",
-            readUsers(NamedStatement.pages, apps([0], [[0]]))),
-        NamedStatement(
-            "readInstallations",
-            serving: "Clean-up (fine print 87): reads installations with choices about deleted topics.",
-            readInstallations(NamedStatement.pages, apps([0], [[0]]))),
-    ]
-
+    /// Clean-up (fine print 87): reads the numbers of deleted topics.
     static let all = PreparedSQL(
-        serving: "Clean-up (fine print 87): reads the numbers of deleted topics.",
         "SELECT app_id, array_agg(number) FROM deleted_topic GROUP BY app_id")
 
     // MARK: Reading
@@ -40,6 +27,7 @@ enum DeletedTopicStatements {
         """
     }
 
+    /// Clean-up (fine print 87): reads installations with choices about deleted topics.
     static func readInstallations(_ range: PageRange, _ apps: PostgresSQL) -> PostgresStatement {
         """
         SELECT i.app_id, i.install_id, i.revision
@@ -50,9 +38,9 @@ enum DeletedTopicStatements {
 
     // MARK: Removing
 
+    /// Clean-up (fine print 87): removes choices about deleted topics from users.
     /// `$2` are digests in hexadecimal digits, `$3` the codes. Returns the number of users; it skips locked ones.
     static let removeFromUsers = PreparedSQL(
-        serving: "Clean-up (fine print 87): removes choices about deleted topics from users.",
         """
         WITH found AS MATERIALIZED (
             SELECT g.user_sha256
@@ -70,7 +58,6 @@ enum DeletedTopicStatements {
     /// Writes the installations `$2` that still have the revisions `$3`; `$4` are the codes. Returns their number. It
     /// writes no deltas: the roll-up does not count these choices any more.
     static let removeFromInstallations = PreparedSQL(
-        serving: "Clean-up (fine print 87): removes choices about deleted topics from installations.",
         """
         WITH changed AS (
             UPDATE installation i
@@ -90,8 +77,8 @@ enum DeletedTopicStatements {
         SELECT count(*) FROM changed
         """)
 
+    /// Clean-up (fine print 87): forgets the numbers of deleted topics.
     /// `$2` are the codes.
     static let forget = PreparedSQL(
-        serving: "Clean-up (fine print 87): forgets the numbers of deleted topics.",
         "DELETE FROM deleted_topic WHERE app_id = $1 AND number = ANY ($2)")
 }

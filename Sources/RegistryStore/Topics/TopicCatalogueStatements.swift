@@ -3,65 +3,56 @@ import PushRegistry
 
 /// The SQL of an app's catalogue of topics. `$1` is the app.
 enum TopicCatalogueStatements {
-    static let named = [
-        NamedStatement("all", all), NamedStatement("ofApp", ofApp), NamedStatement("lock", lock),
-        NamedStatement("find", find), NamedStatement("count", count),
-        NamedStatement("replace", replace), NamedStatement("create", create), NamedStatement("isUsed", isUsed),
-        NamedStatement("delete", delete), NamedStatement("noteDeleted", noteDeleted),
-    ]
-
     private static let columns: PostgresSQL = "number, slug, name, description, category, is_in, is_locked"
 
+    /// Every request after a change of apps, keys or topics: reads the topics.
     static let all = PreparedSQL(
-        serving: "Every request after a change of apps, keys or topics: reads the topics.",
         "SELECT app_id, \(sql: columns) FROM topic")
 
+    /// Clean-up (R12): reads the topics of choices that end.
     static let ofApp = PreparedSQL(
-        serving: "Clean-up (R12): reads the topics of choices that end.",
         "SELECT app_id, \(sql: columns) FROM topic WHERE app_id = $1")
 
     /// Changes of an app's topics run one after another, so numbers ascend and a saved filter cannot name a topic that
     /// is being deleted.
     static let lock = PreparedSQL(
-        serving: "PUT and DELETE …/topics/{topic}: locks the app.",
         "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
+    /// PUT and DELETE …/topics/{topic}: reads the number of a topic.
     static let find = PreparedSQL(
-        serving: "PUT and DELETE …/topics/{topic}: reads the number of a topic.",
         "SELECT number FROM topic WHERE app_id = $1 AND slug = $2")
 
+    /// PUT …/topics/{topic}: counts the app's topics.
     static let count = PreparedSQL(
-        serving: "PUT …/topics/{topic}: counts the app's topics.",
         "SELECT count(*) FROM topic WHERE app_id = $1")
 
     /// Not an INSERT … ON CONFLICT: it would use up a topic's number at each call.
     static let replace = PreparedSQL(
-        serving: "PUT …/topics/{topic}: replaces a topic.",
         """
         UPDATE topic SET name = $3, description = $4, category = $5, is_in = $6, is_locked = $7
         WHERE app_id = $1 AND slug = $2 RETURNING number
         """)
 
+    /// PUT …/topics/{topic}: creates a topic.
     static let create = PreparedSQL(
-        serving: "PUT …/topics/{topic}: creates a topic.",
         """
         INSERT INTO topic (app_id, slug, name, description, category, is_in, is_locked)
         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number
         """)
 
+    /// DELETE …/topics/{topic}: checks whether a segment names it.
     static let isUsed = PreparedSQL(
-        serving: "DELETE …/topics/{topic}: checks whether a segment names it.",
         """
         SELECT true FROM segment_topic s JOIN topic t ON t.app_id = s.app_id AND t.number = s.topic_number
         WHERE s.app_id = $1 AND t.app_id = $1 AND t.slug = $2 LIMIT 1
         """)
 
+    /// DELETE …/topics/{topic}: deletes a topic.
     static let delete = PreparedSQL(
-        serving: "DELETE …/topics/{topic}: deletes a topic.",
         "DELETE FROM topic WHERE app_id = $1 AND number = $2")
 
+    /// DELETE …/topics/{topic}: stores the number, so that the night job removes its choices.
     static let noteDeleted = PreparedSQL(
-        serving: "DELETE …/topics/{topic}: stores the number, so that the night job removes its choices.",
         "INSERT INTO deleted_topic (app_id, number) VALUES ($1, $2)")
 
     static func values(_ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber, _ sql: PreparedSQL)

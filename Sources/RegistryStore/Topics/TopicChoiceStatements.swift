@@ -3,29 +3,20 @@ import PushRegistry
 
 /// The SQL of choices about topics. `$1` is the app.
 enum TopicChoiceStatements {
-    static let named = [
-        NamedStatement("ofInstallation", ofInstallation), NamedStatement("ofUser", ofUser),
-        NamedStatement("ofOwners", ofOwners),
-        NamedStatement("lockInstallations", lockInstallations),
-        NamedStatement("writeOfUsers", writeOfUsers), NamedStatement("eraseOfUser", eraseOfUser),
-        NamedStatement("eraseEvents", eraseEvents),
-    ]
-
     // MARK: Reading
 
+    /// GET …/installations/{installId}/topics: reads the choices about an installation, and its owner.
     static let ofInstallation = PreparedSQL(
-        serving: "GET …/installations/{installId}/topics: reads the choices about an installation, and its owner.",
         "SELECT user_id, topic_choices, topics FROM installation WHERE app_id = $1 AND install_id = $2")
 
+    /// GET …/users/{userId}/topics: reads the choices of a user.
     /// `$2` is the user's digest.
     static let ofUser = PreparedSQL(
-        serving: "GET …/users/{userId}/topics: reads the choices of a user.",
         "SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = $2")
 
     /// Runs after the installations `$2` are locked. A concurrent change of a user's choices waits for these locks and
     /// then writes the installations, so this statement takes no lock.
     static let ofOwners = PreparedSQL(
-        serving: "PATCH …/installations/{installId}/topics: reads the choices of the installations' owners.",
         """
         SELECT i.install_id, g.topics
         FROM unnest($2::text[]) AS k (install_id)
@@ -38,7 +29,6 @@ enum TopicChoiceStatements {
 
     /// Locks up to `$4` installations with ids after `$3` that are bound to the users `$2`, in the order of ids.
     static let lockInstallations = PreparedSQL(
-        serving: "PATCH …/users/{userId}/topics: locks installations of users.",
         """
         SELECT k.install_id, i.*
         FROM (
@@ -54,10 +44,9 @@ enum TopicChoiceStatements {
 
     // MARK: Writing
 
+    /// PATCH …/users/{userId}/topics: writes the choices of users.
     /// `$2` are the users' digests.
-    private static let writeOfUsers = PreparedSQL(
-        serving: "PATCH …/users/{userId}/topics: writes the choices of users."
-    ) { source in
+    private static let writeOfUsers = PreparedSQL { source in
         """
         INSERT INTO user_guard (app_id, user_sha256, topics)
         SELECT \(sql: source.app), k.user_sha256, k.topics::integer[]
@@ -77,16 +66,15 @@ enum TopicChoiceStatements {
 
     /// Runs under the lock of the user's bucket. Returns the number of deleted choices.
     static let eraseOfUser = PreparedSQL(
-        serving: "DELETE …/users/{userId}: deletes the choices of a user.",
         """
         WITH old AS MATERIALIZED (SELECT topics FROM user_guard WHERE app_id = $1 AND user_sha256 = $2), erased AS (
             UPDATE user_guard SET topics = NULL WHERE app_id = $1 AND user_sha256 = $2 AND topics IS NOT NULL)
         SELECT coalesce(sum(cardinality(topics)), 0) FROM old
         """)
 
+    /// DELETE …/users/{userId} (R12): removes the user and the topics from events of the user's choices.
     /// `$2` is the user.
     static let eraseEvents = PreparedSQL(
-        serving: "DELETE …/users/{userId} (R12): removes the user and the topics from events of the user's choices.",
         """
         UPDATE token_event SET user_id = NULL, topics = '{}'
         WHERE app_id = $1 AND install_id IS NULL AND user_id = $2

@@ -3,8 +3,6 @@ import PushRegistry
 
 /// The SQL that writes events of choices about topics (R12).
 enum TopicsEventStatements {
-    static let named = [NamedStatement("append", appendSQL), NamedStatement("appendOnCitus", appendOnCitus)]
-
     /// - Parameter ids: of `EventStatements.drawIDs`, on Citus; nil: PostgreSQL draws them.
     static func append(
         _ events: [TopicsEvent], in app: AppNumber, at position: Int64, ids: [Int64]? = nil
@@ -17,16 +15,16 @@ enum TopicsEventStatements {
         }
     }
 
+    /// PATCH …/topics of installations and users, PUT …/installations/{installId} (R12): writes events.
     private static let appendSQL = PreparedSQL(
-        serving: "PATCH …/topics of installations and users, PUT …/installations/{installId} (R12): writes events.",
         """
         INSERT INTO token_event (app_id, position, event, generation_after, \(sql: TopicsEvent.batch.list.names))
         SELECT $1, $2, 'topicsChanged', k.generation_before, \(sql: TopicsEvent.batch.list.values)
         FROM \(sql: TopicsEvent.batch.list.unnest(from: 3))
         """)
 
+    /// PATCH …/topics and PUT …/installations/{installId}, on Citus (R12): writes events.
     private static let appendOnCitus = PreparedSQL(
-        serving: "PATCH …/topics and PUT …/installations/{installId}, on Citus (R12): writes events.",
         EventStatements.insertNumbered(
             "event, generation_after, \(sql: TopicsEvent.batch.list.names)",
             "'topicsChanged', k.generation_before, \(sql: TopicsEvent.batch.list.values)", of: TopicsEvent.batch.list))

@@ -3,10 +3,6 @@ import PushRegistry
 
 /// The SQL that checks a user's credential.
 enum CredentialStatements {
-    static let named = [
-        NamedStatement("tombstones", tombstonesSQL)
-    ]
-
     /// - Parameter key: nil for a call of no installation.
     static func tombstones(
         of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
@@ -19,7 +15,6 @@ enum CredentialStatements {
     /// The session's end, its exception from a logout, the logouts of this installation, with the session and without
     /// one, the time, when the session left an installation, and the user's logout. `$3` is the user's digest.
     private static let tombstonesSQL = PreparedSQL(
-        serving: "GET and DELETE …/installations/{installId} with a JWT (R7): reads tombstones of a credential.",
         """
         SELECT
             (SELECT ended_at FROM session WHERE app_id = $1 AND session_id = $4),

@@ -3,19 +3,9 @@ import PushRegistry
 
 /// The SQL of users: their installations, found by `installation_owner`. `$1` is the app.
 enum UserStatements {
-    static let named = [
-        NamedStatement("lockOfUser", lockOfUser), NamedStatement("lockOfSession", lockOfSession),
-        NamedStatement("seenWithUser", seenWithUser), NamedStatement("leftByUser", leftByUser),
-        NamedStatement("anonymizeEvents", anonymizeEvents), NamedStatement("forgetRegistrant", forgetRegistrant),
-        NamedStatement("forgetFormerOwners", forgetFormerOwners),
-        NamedStatement("deleteOwners", deleteOwners),
-        NamedStatement("list", list),
-    ]
-
     /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound to the user `$2` since a transaction
     /// with a number up to `$5`.
     static let lockOfUser = PreparedSQL(
-        serving: "POST …/users/{userId}/logout (R7): locks installations of a user.",
         """
         SELECT k.install_id, i.*
         FROM (
@@ -27,7 +17,6 @@ enum UserStatements {
 
     /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound in the session `$2`.
     static let lockOfSession = PreparedSQL(
-        serving: "DELETE …/sessions/{sessionId} (R7): locks installations of a session.",
         """
         SELECT k.install_id, i.*
         FROM (
@@ -46,7 +35,6 @@ enum UserStatements {
 
     /// Up to `$4` ids after `$3`; an installation may have been deleted. `$2` is the user.
     static let seenWithUser = PreparedSQL(
-        serving: "DELETE …/users/{userId}: finds installations that are or were bound to the user.",
         """
         SELECT install_id FROM installation_owner
         WHERE app_id = $1 AND user_id = $2 AND install_id > $3 ORDER BY install_id LIMIT $4
@@ -55,7 +43,6 @@ enum UserStatements {
     /// Returns, of the locked installations `$4`, those of the user `$2`, and inactive ones without an owner that the
     /// user (`$3`, the registrant) registered last.
     static let leftByUser = PreparedSQL(
-        serving: "DELETE …/users/{userId}: selects the installations to delete.",
         """
         SELECT \(sql: InstallationColumns.list)
         FROM unnest($4::text[]) AS k (install_id)
@@ -67,7 +54,6 @@ enum UserStatements {
     /// The events stay. It removes the user `$2` from the events of the installations `$3`, and from the events of
     /// other installations that name the user as the former owner of the same tokens.
     static let anonymizeEvents = PreparedSQL(
-        serving: "DELETE …/users/{userId} (R12): removes the user, and the topics of the user's choices, in events.",
         """
         WITH own AS MATERIALIZED (
             SELECT e.install_id, e.id, e.at, e.token_sha256,
@@ -92,7 +78,6 @@ enum UserStatements {
     /// Removes the digest `$2` of the user who registered the installations `$3` and sent their snapshots. The present
     /// snapshot belongs to the present owner.
     static let forgetRegistrant = PreparedSQL(
-        serving: "DELETE …/users/{userId}: removes the user's digest from installations that stay.",
         """
         UPDATE installation i
         SET registrant = nullif(i.registrant, $2), snapshot_sender = nullif(i.snapshot_sender, $2),
@@ -103,7 +88,6 @@ enum UserStatements {
 
     /// Removes the digests `$4` of the users `$2` from the installations `$3`, unless they are bound to them again.
     static let forgetFormerOwners = PreparedSQL(
-        serving: "Clean-up (R12): removes the digests of former owners from installations.",
         """
         UPDATE installation i
         SET registrant = CASE WHEN i.registrant = ANY (k.digests) THEN NULL ELSE i.registrant END,
@@ -118,15 +102,15 @@ enum UserStatements {
             AND (i.user_id IS NULL OR i.user_id <> ALL (k.users))
         """)
 
+    /// DELETE …/users/{userId}: deletes the last rows that name the user.
     static let deleteOwners = PreparedSQL(
-        serving: "DELETE …/users/{userId}: deletes the last rows that name the user.",
         """
         DELETE FROM installation_owner o USING unnest($3::text[]) AS k (install_id)
         WHERE o.app_id = $1 AND o.user_id = $2 AND o.install_id = k.install_id
         """)
 
+    /// GET …/users/{userId}/installations: lists a user's installations.
     static let list = PreparedSQL(
-        serving: "GET …/users/{userId}/installations: lists a user's installations.",
         """
         SELECT \(sql: InstallationStatements.recordColumns)
         FROM installation_owner o

@@ -3,25 +3,15 @@ import PushRegistry
 
 /// The SQL of the records of runs: `push-registry cleanup` and its `runs` and `undo`. `$1` is the run.
 enum CleanUpLedgerStatements {
-    static let named = [
-        NamedStatement("begin", begin), NamedStatement("addResult", addResult), NamedStatement("count", count),
-        NamedStatement("countSteps", countSteps), NamedStatement("addUndoneResults", addUndoneResults),
-        NamedStatement("countRestored", countRestored), NamedStatement("run", run), NamedStatement("left", left),
-        NamedStatement("restored", restored),
-        NamedStatement("end", end), NamedStatement("totals", totals), NamedStatement("results", results),
-        NamedStatement("runs", runs),
-        NamedStatement("lock", serving: "Clean-up: takes the lock that admits one run at a time.", lock),
-        NamedStatement("unlock", serving: "Clean-up: releases this lock.", unlock),
-        NamedStatement("holder", serving: "Clean-up: describes the run that has the lock, for the message.", holder),
-        NamedStatement("interrupt", serving: "Clean-up: ends the records of interrupted runs.", interrupt),
-    ]
-
     private static let now: PostgresSQL = "clock_timestamp()"
     private static let lockKey: PostgresSQL = "hashtext('push-registry: clean-up')::bigint"
 
+    /// Clean-up: takes the lock that admits one run at a time.
     static let lock: PostgresStatement = "SELECT pg_try_advisory_lock(\(sql: lockKey))"
+    /// Clean-up: releases this lock.
     static let unlock: PostgresStatement = "SELECT pg_advisory_unlock(\(sql: lockKey))"
 
+    /// Clean-up: describes the run that has the lock, for the message.
     static let holder: PostgresStatement = """
         SELECT coalesce((
             SELECT 'run ' || r.id || ', ' || r.process || ', since ' ||
@@ -35,26 +25,27 @@ enum CleanUpLedgerStatements {
                 LIMIT 1), '')
         """
 
+    /// Clean-up: ends the records of interrupted runs.
     static let interrupt: PostgresStatement =
         "UPDATE cleanup_run SET outcome = 'interrupted', finished_at = \(sql: now) WHERE outcome = 'running'"
 
+    /// Clean-up: begins the record of a run.
     /// `$1` is the process, `$2` the scope, `$3` the undone run, `$4` the breaker's share. A run begins after the run
     /// before it ended, even if the clock stood still.
     static let begin = PreparedSQL(
-        serving: "Clean-up: begins the record of a run.",
         """
         INSERT INTO cleanup_run (process, apps, undoes, max_share, started_at)
         SELECT $1, $2, $3, $4, greatest(\(sql: now), max(finished_at) + interval '1 microsecond') FROM cleanup_run
         RETURNING id
         """)
 
+    /// Clean-up (R11): records the counts of the plan for an app.
     static let addResult = PreparedSQL(
-        serving: "Clean-up (R11): records the counts of the plan for an app.",
         "INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused) VALUES ($1, $2, $3, $4, $5)")
 
+    /// Clean-up (R11): adds to the counts of an app.
     /// `$1` is the run, `$2` the app, the rest one number for each step.
     static let countSteps = PreparedSQL(
-        serving: "Clean-up (R11): adds to the counts of an app.",
         "UPDATE cleanup_result SET \(sql: additions) WHERE run_id = $1 AND app_id = $2")
 
     private static let additions = CleanUpStep.allCases.enumerated()
@@ -64,26 +55,26 @@ enum CleanUpLedgerStatements {
         }
         .joined(separator: ", ")
 
+    /// cleanup undo: adds a row of results for each app.
     /// `$1` is the undoing run, `$2` the undone one.
     static let addUndoneResults = PreparedSQL(
-        serving: "cleanup undo: adds a row of results for each app.",
         "INSERT INTO cleanup_result (run_id, app_id) SELECT $1, app_id FROM cleanup_result WHERE run_id = $2")
 
+    /// cleanup undo: adds to the restored installations of an app.
     static let countRestored = PreparedSQL(
-        serving: "cleanup undo: adds to the restored installations of an app.",
         "UPDATE cleanup_result SET restored = restored + $3 WHERE run_id = $1 AND app_id = $2")
 
+    /// cleanup undo: reads a run, which run it undoes itself, and its time.
     static let run = PreparedSQL(
-        serving: "cleanup undo: reads a run, which run it undoes itself, and its time.",
         "SELECT undoes, started_at, coalesce(finished_at, 'infinity') FROM cleanup_run WHERE id = $1")
 
+    /// cleanup undo: counts the installations that it has restored.
     static let restored = PreparedSQL(
-        serving: "cleanup undo: counts the installations that it has restored.",
         "SELECT coalesce(sum(restored), 0)::bigint FROM cleanup_result WHERE run_id = $1")
 
+    /// cleanup undo: counts installations that no undo has restored.
     /// `$1` is the undone run.
     static let left = PreparedSQL(
-        serving: "cleanup undo: counts installations that no undo has restored.",
         """
         SELECT coalesce(sum(superseded + unregistered + session_ended + stale), 0)::bigint - (
                 SELECT coalesce(sum(u.restored), 0) FROM cleanup_result u
@@ -91,8 +82,8 @@ enum CleanUpLedgerStatements {
         FROM cleanup_result WHERE run_id = $1
         """)
 
+    /// Clean-up: adds to the counts of a run.
     static let count = PreparedSQL(
-        serving: "Clean-up: adds to the counts of a run.",
         """
         UPDATE cleanup_run
         SET tombstones = tombstones + $2, partitions_made = partitions_made + $3,
@@ -100,24 +91,24 @@ enum CleanUpLedgerStatements {
         WHERE id = $1
         """)
 
+    /// Clean-up: ends the record of a run.
     static let end = PreparedSQL(
-        serving: "Clean-up: ends the record of a run.",
         "UPDATE cleanup_run SET outcome = $2, finished_at = greatest(\(sql: now), started_at) WHERE id = $1")
 
+    /// Clean-up: reads the counts of a run.
     static let totals = PreparedSQL(
-        serving: "Clean-up: reads the counts of a run.",
         "SELECT tombstones, partitions_made, partitions_dropped, history_removed FROM cleanup_run WHERE id = $1")
 
+    /// Clean-up: reads the results of a run, by app.
     static let results = PreparedSQL(
-        serving: "Clean-up: reads the results of a run, by app.",
         """
         SELECT a.identifier, r.active, r.leaving, r.refused, \(sql: counts("r")) FROM cleanup_result r
         JOIN app a ON a.id = r.app_id WHERE r.run_id = $1 ORDER BY a.identifier
         """)
 
+    /// cleanup runs: lists runs, the newest first.
     /// `$1` is the number of runs.
     static let runs = PreparedSQL(
-        serving: "cleanup runs: lists runs, the newest first.",
         """
         SELECT n.id, n.undoes, n.apps, n.started_at, n.finished_at, n.outcome, t.restored, \(sql: counts("t"))
         FROM cleanup_run n

@@ -2,14 +2,11 @@ import PostgresClient
 
 /// The SQL of the runs that the console shows.
 enum CleanUpRunStatements {
-    static let named = [NamedStatement("page", page)]
-
     private static let retired: PostgresSQL = "r.superseded + r.unregistered + r.session_ended + r.stale"
 
     /// A row for each app of a run, and one for a run without apps. `$1` is the app, or NULL; `$2` the run before which
     /// the page begins, `$3` the number of runs, `$4` the number of apps of each.
     static let page = PreparedSQL(
-        serving: "GET /v1/cleanup/runs: reads runs of the night job with their results by app.",
         """
         WITH page AS (
             SELECT * FROM cleanup_run n

@@ -4,22 +4,14 @@ import PushRegistry
 /// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
 /// (R13). `$1` is the app.
 enum RollUpCellStatements {
-    static let named = [
-        NamedStatement("count", countSQL), NamedStatement("addTexts", addTexts), NamedStatement("texts", texts),
-        NamedStatement("zones", zones), NamedStatement("addCells", addCells), NamedStatement("find", find),
-        NamedStatement("draw", draw), NamedStatement("addTextsOnCitus", addTextsOnCitus),
-        NamedStatement("addCellsOnCitus", addCellsOnCitus),
-    ]
-
     static func count(of app: AppNumber) -> PostgresStatement { PostgresStatement(countSQL, app.rawValue) }
 
+    /// PUT …/installations/{installId}, import (R13): counts the cells of an app.
     private static let countSQL = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): counts the cells of an app.",
         "SELECT count(*) FROM rollup_cell WHERE app_id = $1")
 
     /// In the order of texts, so that two services that add the same ones cannot deadlock.
     static let addTexts = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): adds texts of new cells.",
         """
         INSERT INTO rollup_text (app_id, text, version_key)
         SELECT $1, k.text, k.key::bigint[] FROM unnest($2::text[], $3::text[]) AS k (text, key)
@@ -27,16 +19,16 @@ enum RollUpCellStatements {
         ON CONFLICT DO NOTHING
         """)
 
+    /// PUT …/installations/{installId}, import (R13): reads the numbers of texts.
     static let texts = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): reads the numbers of texts.",
         "SELECT text, number FROM rollup_text WHERE app_id = $1 AND text = ANY ($2)")
 
+    /// PUT …/installations/{installId}, import (R13): reads which time zones PostgreSQL knows.
     static let zones = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): reads which time zones PostgreSQL knows.",
         "SELECT name FROM known_time_zone WHERE name = ANY ($1)")
 
+    /// PUT …/installations/{installId}, import (R13): adds cells.
     static let addCells = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): adds cells.",
         """
         INSERT INTO rollup_cell (app_id, \(sql: columns))
         SELECT $1, \(sql: columns) FROM \(sql: rows)
@@ -47,7 +39,6 @@ enum RollUpCellStatements {
     /// Returns the position and the number of each cell; of a combination that has none, the overflow
     /// cell's, which is looked up only then.
     static let find = PreparedSQL(
-        serving: "PUT …/installations/{installId}, import (R13): reads the numbers of cells.",
         """
         SELECT k.position, coalesce(r.number, (
             SELECT o.number FROM rollup_cell o
@@ -65,15 +56,15 @@ enum RollUpCellStatements {
 
     // MARK: On Citus
 
+    /// PUT …/installations/{installId}, on Citus (R13): draws the numbers of $1 texts and $2 cells.
     static let draw = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R13): draws the numbers of $1 texts and $2 cells.",
         """
         SELECT ARRAY(SELECT nextval('rollup_text_number_seq') FROM generate_series(1, $1::bigint)),
             ARRAY(SELECT nextval('rollup_cell_number_seq') FROM generate_series(1, $2::bigint))
         """)
 
+    /// PUT …/installations/{installId}, on Citus (R13): adds texts of new cells.
     static let addTextsOnCitus = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R13): adds texts of new cells.",
         values: InsertedValues(
             "INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE",
             row: "$1, $4, $2, $3::bigint[]", then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
@@ -89,7 +80,6 @@ enum RollUpCellStatements {
 
     /// Returns the numbers of the cells that it adds.
     static let addCellsOnCitus = PreparedSQL(
-        serving: "PUT …/installations/{installId}, on Citus (R13): adds cells.",
         values: InsertedValues(
             "INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE",
             row: "$1, $11, $2::provider, $3::authorization_status, $4, $5, $6, $7, $8, $9, $10",

@@ -3,21 +3,13 @@ import PushRegistry
 
 /// The SQL that reads an app's cube, for counts, breakdowns and waves (R13). `$1` is the app.
 enum CubeStatements {
-    static let named = [
-        NamedStatement("state", state), NamedStatement("cube", cube), NamedStatement("changes", changes),
-        NamedStatement("expiring", expiring), NamedStatement("expired", expired), NamedStatement("texts", texts),
-        NamedStatement(
-            "zones", serving: "Audience counts by offset or local time: reads offsets of zones.",
-            zones(of: NamedStatement.app, at: Timestamp(NamedStatement.time))),
-    ]
-
+    /// Every audience call (R7, R13): reads which deltas are folded and kept, and the last sweep's time.
     static let state = PreparedSQL(
-        serving: "Every audience call (R7, R13): reads which deltas are folded and kept, and the last sweep's time.",
         "SELECT horizon, folded, version, marks[1], swept_until FROM rollup_state WHERE app_id = $1")
 
+    /// Audience counts, where a process does not have the cube yet (R13): reads the folded counts.
     /// `$2` are choices about topics.
     static let cube = PreparedSQL(
-        serving: "Audience counts, where a process does not have the cube yet (R13): reads the folded counts.",
         """
         SELECT b.topic, b.cell, CASE WHEN c.is_admitted THEN b.reachable ELSE 0 END, b.active, b.installations,
             \(sql: cell)
@@ -28,7 +20,6 @@ enum CubeStatements {
     /// The deltas from the transaction `$3` on. Those of transactions from `$4` on are apart: others of them may still
     /// run. Each cell is looked up by its key, whatever the planner's statistics are.
     static let changes = PreparedSQL(
-        serving: "Audience counts (R13): sums the deltas that the process does not have yet.",
         """
         SELECT d.topic, d.cell, d.is_late, d.active, d.installations, d.expired, \(sql: cell)
         FROM (
@@ -42,24 +33,24 @@ enum CubeStatements {
 
     /// Those of the same deltas that have an expiry.
     static let expiring = PreparedSQL(
-        serving: "Audience counts of reachable installations (R7, R13): reads deltas with sessions that expire.",
         """
         SELECT topic, cell, transaction_id, expires_at, active FROM rollup_delta
         WHERE app_id = $1 AND topic = ANY ($2) AND transaction_id >= $3 AND expires_at IS NOT NULL
         """)
 
+    /// Audience counts of reachable installations (R7, R13): reads sessions that expired until $3.
     static let expired = PreparedSQL(
-        serving: "Audience counts of reachable installations (R7, R13): reads sessions that expired until $3.",
         """
         SELECT topic, cell, sum_counts(active) FROM rollup_expiry
         WHERE app_id = $1 AND topic = ANY ($2) AND expires_at <= $3
         GROUP BY topic, cell
         """)
 
+    /// Audience counts, where cells are new to a process (R13): reads their texts.
     static let texts = PreparedSQL(
-        serving: "Audience counts, where cells are new to a process (R13): reads their texts.",
         "SELECT number, text FROM rollup_text WHERE app_id = $1 AND number = ANY ($2)")
 
+    /// Audience counts by offset or local time: reads offsets of zones.
     static func zones(of app: AppNumber, at asOf: Timestamp) -> PostgresStatement {
         PostgresStatement("WITH \(sql: ZoneOffsets.definition(at: asOf, of: app)) SELECT * FROM zone")
     }

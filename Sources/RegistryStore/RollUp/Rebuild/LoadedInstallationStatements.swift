@@ -2,29 +2,24 @@ import PostgresClient
 
 /// The SQL of the rows beside installations that were loaded by COPY: those `$2` of the app `$1`.
 enum LoadedInstallationStatements {
-    static let named = [
-        NamedStatement("holders", holders), NamedStatement("owners", owners), NamedStatement("deltas", deltas),
-        NamedStatement("events", events),
-    ]
-
+    /// Benchmark, generated fleet (R1): adds tokens.
     static let holders = PreparedSQL(
-        serving: "Benchmark, generated fleet (R1): adds tokens.",
         """
         INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
         SELECT app_id, provider, token_sha256, install_id FROM installation
         WHERE app_id = $1 AND install_id = ANY ($2)
         """)
 
+    /// Benchmark, generated fleet (R4): adds owners.
     static let owners = PreparedSQL(
-        serving: "Benchmark, generated fleet (R4): adds owners.",
         """
         INSERT INTO installation_owner (app_id, user_id, install_id, session_id, number)
         SELECT app_id, user_id, install_id, session_id, 0 FROM installation
         WHERE app_id = $1 AND install_id = ANY ($2) AND user_id IS NOT NULL
         """)
 
+    /// Benchmark, generated fleet (R13): adds deltas.
     static let deltas = PreparedSQL(
-        serving: "Benchmark, generated fleet (R13): adds deltas.",
         """
         \(sql: RollUpDeltaStatements.insert(from: """
             SELECT topics, cell, session_expires_at AS expires_at, 1 AS active, 1 AS installations FROM installation
@@ -32,8 +27,8 @@ enum LoadedInstallationStatements {
             """))
         """)
 
+    /// Benchmark, generated fleet (R12): adds events.
     static let events = PreparedSQL(
-        serving: "Benchmark, generated fleet (R12): adds events.",
         """
         INSERT INTO token_event (position, at, app_id, install_id, event, reason, actor, provider, token_sha256,
             user_id, previous_user_id, state, generation_before, generation_after)

@@ -3,28 +3,7 @@ import PushRegistry
 
 /// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
 enum RollUpRebuildStatements {
-    static let named = [
-        NamedStatement(
-            "pending", serving: "rebuild-rollup (R13): counts deltas that are not folded.",
-            pending(of: NamedStatement.app)),
-        NamedStatement(
-            "wrongCells", serving: "rebuild-rollup; service after a change of time zones (R13): finds wrong cells.",
-            wrongCells(of: NamedStatement.app, after: "", batch: 1)),
-        NamedStatement(
-            "move", serving: "rebuild-rollup; service after a change of time zones (R13): moves installations.",
-            move(in: NamedStatement.app, installIDs: [], revisions: [], to: [])),
-        NamedStatement(
-            "time", serving: "rebuild-rollup (R7): reads the time up to which sessions count as expired.",
-            time(of: NamedStatement.app)),
-        NamedStatement("snapshot", serving: "rebuild-rollup: recounts an app in one snapshot.", script: snapshot),
-        NamedStatement(
-            "appendCorrections",
-            serving: "rebuild-rollup (R13): recounts an app, and writes the differences as deltas.",
-            appendCorrections(NamedStatement.app, at: NamedStatement.time)),
-        NamedStatement(
-            "renew", serving: "rebuild-rollup (R13): lets services read the cube anew.", renew(NamedStatement.app)),
-    ]
-
+    /// rebuild-rollup (R13): counts deltas that are not folded.
     static func pending(of app: AppNumber) -> PostgresStatement {
         """
         SELECT count(*) FROM rollup_delta WHERE app_id = \(app.rawValue)
@@ -32,6 +11,7 @@ enum RollUpRebuildStatements {
         """
     }
 
+    /// rebuild-rollup (R13): lets services read the cube anew.
     static func renew(_ app: AppNumber) -> PostgresStatement {
         "UPDATE rollup_state SET version = version + 1 WHERE app_id = \(app.rawValue)"
     }
@@ -226,6 +206,7 @@ enum RollUpRebuildStatements {
         LOCK TABLE rollup_cube IN SHARE UPDATE EXCLUSIVE MODE
         """
 
+    /// rebuild-rollup (R7): reads the time up to which sessions count as expired.
     static func time(of app: AppNumber) -> PostgresStatement {
         "SELECT greatest(swept_until, now()) FROM rollup_state WHERE app_id = \(app.rawValue)"
     }
