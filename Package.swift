@@ -127,6 +127,7 @@ let package = Package(
                 .embedInCode("0008_create_messages.sql"),
                 .embedInCode("0009_create_notifications.sql"),
                 .embedInCode("0010_create_console.sql"),
+                .embedInCode("0011_create_partitions.sql"),
             ],
             swiftSettings: strict),
 

@@ -102,20 +102,6 @@ struct VerifierTests {
             ["message-minutes"], "UPDATE message_minute SET delivered = 3",
             undone: "UPDATE message_minute SET delivered = 1"),
         Damage(
-            ["receipt-partitions"],
-            """
-            DO $$ BEGIN EXECUTE 'ALTER TABLE receipt DETACH PARTITION receipt_'
-                || to_char(date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days', 'YYYY_MM_DD'); END $$
-            """,
-            undone: """
-                DO $$ BEGIN
-                    EXECUTE 'DROP TABLE receipt_'
-                        || to_char(date_trunc('week', now() AT TIME ZONE 'UTC') + interval '7 days', 'YYYY_MM_DD');
-                    PERFORM make_message_partition(parent, first_day, end_day)
-                    FROM missing_message_partitions('7 days');
-                END $$
-                """),
-        Damage(
             ["signing-key"], "DELETE FROM app_signing_key",
             undone: "INSERT INTO app_signing_key (app_id, number) SELECT id, 1 FROM app"),
     ]
@@ -298,7 +284,7 @@ struct VerifierTests {
                 DO $$ BEGIN
                     EXECUTE 'DROP TABLE token_event_'
                         || to_char(now() AT TIME ZONE 'UTC' + interval '1 month', 'YYYY_MM');
-                    PERFORM make_history_partition(parent, first_day) FROM missing_history_months(1);
+                    PERFORM make_partition(parent, begins_at, ends_at) FROM missing_partitions('1 month');
                 END $$
                 """),
         Damage(

@@ -125,7 +125,7 @@ public struct CleanUp: Sendable {
         let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
         return CleanUpReport(
             runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(),
-            partitionsMade: historyBefore == nil ? 0 : try HistoryPartitions.missing(session),
+            partitionsMade: historyBefore == nil ? 0 : try Partitions.missing(session),
             partitionsDropped: months.reduce(0) { $0 + $1.partitions.count }
                 + (historyBefore == nil ? 0 : try plan.messages(session, nodes).expired().count),
             historyRemoved: try months.last.map { try history.countInDefaults(before: $0.end) } ?? 0)

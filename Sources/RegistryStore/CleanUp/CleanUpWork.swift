@@ -200,7 +200,6 @@ struct CleanUpWork {
 
     /// Receipts and sums of messages, which all apps share.
     private func keepMessages(_ plan: CleanUpPlan) throws {
-        try ledger.count(partitionsMade: MessagePartitions.make(session), of: run)
         try MessageFolder.foldAll(in: session)
         try plan.messages(session, nodes).run { try ledger.count(partitionsDropped: 1, of: run) }
     }
@@ -210,7 +209,7 @@ struct CleanUpWork {
     ///
     /// - Returns: the time before which no event is left; nil if the oldest month could not be dropped.
     private func keepHistory(since: Timestamp) throws -> PostgresTimestamp? {
-        try ledger.count(partitionsMade: HistoryPartitions.make(session), of: run)
+        try ledger.count(partitionsMade: Partitions.make(session), of: run)
         let history = HistoryMonths(session: session)
         var (kept, isDropped) = (PostgresTimestamp?.none, true)
         for month in try history.expired(before: since) {

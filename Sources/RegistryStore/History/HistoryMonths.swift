@@ -20,8 +20,13 @@ struct HistoryMonths {
 
     /// The oldest first. The last element is the last month, even if it has no partition.
     func expired(before: Timestamp) throws -> [Expired] {
-        try session.execute(PostgresStatement(HistoryPartitionStatements.expired, before.postgres))
-            .map { Expired(end: try $0.decode(0), partitions: try $0.decode(1)) }
+        let last: PostgresTimestamp = try session.execute(
+            PostgresStatement(HistoryPartitionStatements.beginning, before.postgres))[0].decode(0)
+        let ended = try session.execute(
+            PostgresStatement(PartitionStatements.ended, Self.histories.map(\.name), last))
+        var months: [PostgresTimestamp: [String]] = [last: []]
+        for row in ended { months[try row.decode(2), default: []].append(try row.decode(0)) }
+        return months.sorted { $0.key < $1.key }.map { Expired(end: $0, partitions: $1) }
     }
 
     /// Runs before they are dropped: a reader of changes that has not read them must get 410.
@@ -39,8 +44,8 @@ struct HistoryMonths {
     /// - Returns: false if others use the table all the time.
     func drop(_ partition: String) throws -> Bool {
         do {
-            try HistoryPartitions.withTableLocks(session) {
-                _ = try session.execute(HistoryPartitionStatements.drop(partition).unprepared())
+            try Partitions.withTableLocks(session) {
+                _ = try session.execute(PartitionStatements.drop(partition).unprepared())
             }
             return true
         } catch let error where error.isLockTimeout {

@@ -1,47 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the partitions of receipts and sums. Every service creates partitions at its start and once a day;
-/// clean-up also drops old ones.
+/// The SQL by which clean-up forgets receipts and sums.
 enum MessagePartitionStatements {
-    /// Returns the table, the first day and the day after the last one.
-    static func missing(_ ahead: ISO8601Duration) -> PostgresStatement {
-        PostgresStatement(missingSQL, ahead.description)
-    }
-
-    /// Service, at start and daily; clean-up (fine print 58): finds missing partitions of receipts.
-    private static let missingSQL = PreparedSQL(
-        """
-        SELECT parent, first_day::text, end_day::text FROM missing_message_partitions($1::text::interval)
-        """)
-
-    static func make(_ parent: String, from first: String, to end: String) -> PostgresStatement {
-        PostgresStatement(makeSQL, parent, first, end)
-    }
-
-    /// Service, at start and daily; clean-up (fine print 58): creates a partition of receipts.
-    private static let makeSQL = PreparedSQL(
-        "SELECT make_message_partition($1, $2::text::date, $3::text::date)")
-
-    /// Returns the partitions whose messages are all older, each with the numbers at which it begins and ends.
-    static func old(_ parent: String, before number: MessageNumber) -> PostgresStatement {
-        PostgresStatement(oldSQL, parent, number.rawValue)
-    }
-
-    /// Clean-up (fine print 58): finds old partitions of receipts and of messages' sums.
-    private static let oldSQL = PreparedSQL(
-        """
-        SELECT p.name, p.bounds[1], p.bounds[2]
-        FROM (
-            SELECT c.relname::text AS name,
-                regexp_match(
-                    pg_get_expr(c.relpartbound, c.oid), 'FROM \\(''?(\\d+)''?\\) TO \\(''?(\\d+)''?\\)'
-                )::bigint[] AS bounds
-            FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-            WHERE i.inhparent = $1::text::regclass) AS p
-        WHERE p.bounds[2] <= $2 ORDER BY p.name
-        """)
-
     /// Returns the partitions that have or may get rows of older messages, the default one too.
     static func partitions(of parent: String, before number: MessageNumber) -> PostgresStatement {
         PostgresStatement(partitionsSQL, parent, number.rawValue)
@@ -59,8 +20,9 @@ enum MessagePartitionStatements {
         """)
 
     /// Returns whether a receipt of these messages may still be valid, also if a policy has changed (fine print 72).
-    static func isValid(from first: Int64, to end: Int64, at time: Timestamp) -> PostgresStatement {
-        PostgresStatement(isValidSQL, first, end, time.postgres)
+    static func isValid(from start: Timestamp, to end: Timestamp, at time: Timestamp) -> PostgresStatement {
+        PostgresStatement(
+            isValidSQL, MessageNumber(createdAt: start).rawValue, MessageNumber(createdAt: end).rawValue, time.postgres)
     }
 
     /// Clean-up (fine print 72): checks whether receipts of a partition may still be valid.

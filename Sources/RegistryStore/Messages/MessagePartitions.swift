@@ -1,40 +1,10 @@
-public import PostgresClient
+import PostgresClient
 import PushRegistry
 
-/// The partitions of receipts (by week) and of messages' sums (by month). They are created ahead of time, and dropped
-/// when all of their rows are old.
-///
-/// A row without a partition goes to the default partition, and stays there until it is old.
-public enum MessagePartitions {
-    static let ahead = ISO8601Duration.days(35)
+/// The partitions of receipts and of messages' sums are dropped when all of their rows are old.
+enum MessagePartitions {
     /// How long sums are kept, with their messages.
     static let sumRetention = ISO8601Duration.days(400)
-
-    /// Creates the missing partitions. It leaves a table that it cannot lock in time to the next call.
-    ///
-    /// - Parameter configuration: connects as the tables' owner; any role suffices if nothing is missing.
-    /// - Throws: `PostgresError`.
-    public static func make(on configuration: PostgresConfiguration) async throws {
-        try await PostgresSession.withSession(configuration) { _ = try make($0) }
-    }
-
-    /// - Returns: how many partitions it created.
-    static func make(_ session: PostgresSession) throws -> Int {
-        var created = 0
-        for row in try session.execute(MessagePartitionStatements.missing(ahead)) {
-            let make = MessagePartitionStatements.make(
-                try row.decode(0), from: try row.decode(1), to: try row.decode(2))
-            do {
-                try HistoryPartitions.withTableLocks(session) {
-                    if try session.execute(make)[0].decode(0) { created += 1 }
-                }
-            } catch let error where error.isLockTimeout || (error as? PostgresError)?.sqlState == "42P07" {
-                // Another service creates the same partition.
-                continue
-            }
-        }
-        return created
-    }
 
     /// The night job's removal of old partitions and rows, and its preview.
     struct Purge {
@@ -67,16 +37,17 @@ public enum MessagePartitions {
                 .sorted { $0.key < $1.key }
                 .flatMap { parent, before in
                     try session.execute(
-                        MessagePartitionStatements.old(parent, before: MessageNumber(createdAt: before))
+                        PostgresStatement(PartitionStatements.ended, [parent], before.postgres)
                     )
                     .filter { try !mayBeValid($0) }.map { try $0.decode(0, as: String.self) }
                 }
         }
 
         private func mayBeValid(_ partition: PostgresRow) throws -> Bool {
-            try session.execute(
-                MessagePartitionStatements.isValid(
-                    from: try partition.decode(1), to: try partition.decode(2), at: asOf))[0].decode(0)
+            let start: PostgresTimestamp = try partition.decode(1)
+            let end: PostgresTimestamp = try partition.decode(2)
+            return try session.execute(
+                MessagePartitionStatements.isValid(from: Timestamp(start), to: Timestamp(end), at: asOf))[0].decode(0)
         }
 
         /// - Parameter dropped: called for each dropped partition.

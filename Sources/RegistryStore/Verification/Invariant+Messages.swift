@@ -57,9 +57,6 @@ extension Invariant {
                 <> (coalesce(m.delivered, 0), coalesce(m.opened, 0), coalesce(m.dismissed, 0))
             """),
         Invariant(
-            "receipt-partitions", "58", "receipts and sums have their partitions of the coming week",
-            "SELECT parent || ' of ' || first_day FROM missing_message_partitions('7 days')"),
-        Invariant(
             "signing-key", "95", "every app has a key that signs",
             "SELECT identifier FROM app WHERE NOT EXISTS (SELECT FROM app_signing_key k WHERE k.app_id = app.id)"),
     ]

@@ -205,8 +205,8 @@ extension Invariant {
                 WHERE indexrelid = to_regclass('token_holder_pkey') AND indisunique AND indisvalid AND indisready)
             """),
         Invariant(
-            "partitions", "R12", "history has its partitions of this month and the next",
-            "SELECT parent || ' of ' || first_day FROM missing_history_months(1)"),
+            "partitions", "R12, 58", "history, receipts and their sums have their partitions of the coming month",
+            "SELECT parent || ' of ' || begins_at FROM missing_partitions('1 month')"),
         Invariant(
             "epoch", "27", "the change feed's epoch is this database's",
             """

@@ -237,7 +237,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
 
     /// Without the ownership of the tables, the service cannot create partitions: the night job does.
     private func makePartitions() async {
-        await HistoryPartitions.run(on: partitioning) { [logger] error in
+        await Partitions.run(on: partitioning) { [logger] error in
             logger.warning("no partitions for the coming months", metadata: ["reason": "\(error)"])
         }
     }

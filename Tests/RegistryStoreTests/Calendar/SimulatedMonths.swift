@@ -54,7 +54,7 @@ struct SimulatedMonths {
             while latest < end {
                 try await registry.withService { service in
                     if hasCrashed { try await goOnAfterCrash(service) }
-                    if dice.isTrue(0.5) { try await HistoryPartitions.make(on: registry.configuration) }
+                    if dice.isTrue(0.5) { try await Partitions.make(on: registry.configuration) }
                     repeat { try await takeStep(service) } while latest < end && !hasCrashed && !dice.isTrue(0.08)
                 }
             }

@@ -129,11 +129,11 @@ struct ReceiptRetentionTests {
                 """
                 SELECT max(c.relname)::text FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
                 WHERE i.inhparent = 'message_sum'::regclass AND c.relname <> 'message_sum_default'
-                    AND c.relname <= to_char(now(), '"message_sum_"YYYY_MM_DD')
+                    AND c.relname <= to_char(now(), '"message_sum_"YYYY_MM')
                 """)[0].decode(0, as: String.self)
             _ = try await stores.sql("DROP TABLE \(identifier: newest)")
             let made = try await PostgresSession.withSession(stores.configuration) { session in
-                try [MessagePartitions.make(session), MessagePartitions.make(session)]
+                try [Partitions.make(session), Partitions.make(session)]
             }
             #expect(made == [1, 0])
         }
