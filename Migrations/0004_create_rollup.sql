@@ -35,12 +35,14 @@ CREATE TABLE rollup_text (
     number bigint GENERATED ALWAYS AS IDENTITY,
     text text COLLATE "C" NOT NULL,
     version_key bigint[],
+    -- As in rollup_cell.
+    unused_since timestamptz,
     PRIMARY KEY (app_id, number),
     UNIQUE (app_id, text)
 );
 
 -- One combination of the values that the roll-up distinguishes. An installation names its cell. A cell is created
--- before the transaction that uses it, and is never deleted: a service may have it in its cache.
+-- before the transaction that uses it. The night job marks a cell that nothing uses, and deletes it in a later run.
 CREATE TABLE rollup_cell (
     app_id integer NOT NULL,
     number bigint GENERATED ALWAYS AS IDENTITY,
@@ -63,10 +65,17 @@ CREATE TABLE rollup_cell (
         authorization_status IN ('authorized', 'provisional', 'ephemeral')
         OR authorization_assumed
         OR authorization_status = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox')) STORED,
+    created_at timestamptz NOT NULL DEFAULT now(),
+    -- When the night job found that nothing uses the cell. NULL: it is used, or was looked up since.
+    unused_since timestamptz,
     PRIMARY KEY (app_id, number),
     UNIQUE (app_id, locale_number, zone_number, spelling_number, system_number, time_zone_offset, provider,
         authorization_status, authorization_assumed)
 );
+
+-- The time at which a run of the night job had marked what is unused, in microseconds since 1970. A change makes
+-- services forget the numbers of cells and texts.
+CREATE SEQUENCE rollup_marked_at MINVALUE 0 START 0;
 
 -- The changes of one transaction, summed by cell. A fold adds them to the cube, and keeps them for some ten minutes:
 -- the cubes in the memory of services follow them.

@@ -33,7 +33,7 @@ public struct LoopResources: Sendable {
         self.init(postgres, RollUpCells())
     }
 
-    private init(_ postgres: PostgresClient, _ cells: RollUpCells) {
+    init(_ postgres: PostgresClient, _ cells: RollUpCells) {
         self.postgres = postgres
         self.cells = cells
         lone = Self.turns(Self.loneMax, of: postgres)

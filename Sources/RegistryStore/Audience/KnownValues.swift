@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 
 /// Finds the values of a filter that no installation has. Locales, time zones, systems and versions are looked up in
-/// `rollup_text`, which keeps a text after its last installation has gone. Values of other fields are not looked up:
-/// that would require a scan.
+/// `rollup_text`, which keeps a text for some nights after its last installation has gone. Values of other fields are
+/// not looked up: that would require a scan.
 struct KnownValues {
     /// The number of values of one filter that are looked up; the rest counts as known.
     static let lookedUpMax = 100

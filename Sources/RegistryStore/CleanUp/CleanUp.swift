@@ -22,6 +22,7 @@ public struct CleanUp: Sendable {
         var keysMax = 500_000
         /// Kept keys whose installations are written together, in the order of the roll-up's cells.
         var keysPerPart = 100_000
+        var cells = UnusedCells.Options()
         /// The run's host and process, for its record.
         public var process = ""
 
@@ -60,7 +61,7 @@ public struct CleanUp: Sendable {
             if options.isDryRun { return try Self.forecast(session, nodes, plan, historyBefore) }
             let run = try ledger.begin(
                 process: options.process, apps: options.apps, maxShare: options.breaker.maxShare)
-            let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: run)
+            let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: run, cells: options.cells)
             do {
                 try work.begin(plan)
                 try work.retire(plan, progress)

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
-/// notifications and choices about deleted topics, and folds the roll-up.
+/// notifications, choices about deleted topics and unused cells of the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -40,13 +40,6 @@ struct CleanUpUpkeep {
     func purgeOwners(historyBefore: Timestamp) throws {
         let last = Timestamp(microseconds: historyBefore.microseconds - 1)
         try OldRows.owners.purge(before: apps.map { ($0.app, last) }, in: session, nodes)
-    }
-
-    /// Folds the deltas that the run appended and that no service has folded.
-    func foldRollUp() throws {
-        try session.execute(RollUpStatements.allApps).forEachApp { app in
-            _ = try nodes.with([app]) { try RollUpFold.runAll(app, in: session) }
-        }
     }
 }
 

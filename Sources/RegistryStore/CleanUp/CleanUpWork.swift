@@ -7,6 +7,7 @@ struct CleanUpWork {
     let nodes: CleanUpNodes
     let ledger: CleanUpLedger
     let run: Int32
+    var cells = UnusedCells.Options()
 
     /// How often a batch is tried if it meets a locked row or loses a race.
     private static let attemptsMax = 5
@@ -195,7 +196,7 @@ struct CleanUpWork {
             }
             if let kept { try upkeep.purgeOwners(historyBefore: Timestamp(kept)) }
         }
-        try upkeep.foldRollUp()
+        try UnusedCells(session: session, nodes: nodes, options: cells).keep()
     }
 
     /// Receipts and sums of messages, which all apps share.

@@ -32,7 +32,7 @@ struct RollUpOverflowTests {
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
-            var creation = RollUpCellCreation(keys, count: RollUpCells.cellsOfAppMax, drawsNumbers: drawsNumbers)
+            var creation = RollUpCellCreation(keys, mayAdd: false, drawsNumbers: drawsNumbers)
             try await creation.run(on: stores.postgres, .batch)
             #expect(Set(creation.numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
@@ -59,7 +59,7 @@ struct RollUpOverflowTests {
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: offset, systemName: "iOS", systemVersion: "26.5")
             }
-            var creation = RollUpCellCreation(keys, count: 1, texts: known.texts, drawsNumbers: drawsNumbers)
+            var creation = RollUpCellCreation(keys, mayAdd: true, texts: known.texts, drawsNumbers: drawsNumbers)
             try await creation.run(on: stores.postgres, .batch)
             let locales = try await stores.postgres.execute(
                 """
@@ -89,7 +89,7 @@ struct RollUpOverflowTests {
         let key = RollUpCells.Key(
             app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale, zone: zone,
             offset: 7200, systemName: "iOS", systemVersion: "26.5")
-        var creation = RollUpCellCreation([key], count: 0, texts: texts, drawsNumbers: drawsNumbers)
+        var creation = RollUpCellCreation([key], mayAdd: true, texts: texts, drawsNumbers: drawsNumbers)
         var (unit, units): ([PostgresStatement]?, Int) = (creation.first, 0)
         while let statements = unit {
             units += 1

@@ -1,9 +1,9 @@
 import PostgresClient
 import PushRegistry
 
-/// Assigns installations the cell of their values, if they have another one: in a rebuild, and after a change of the
-/// time zones that PostgreSQL knows. It goes through an app in the order of its keys; a registration waits for one
-/// batch at most.
+/// Assigns installations the cell of their values, if they have another one: in a rebuild, at night if there is room
+/// again for those in overflow cells, and after a change of the time zones that PostgreSQL knows. It goes through an
+/// app in the order of its keys; a registration waits for one batch at most.
 ///
 /// A value, like `RollUpFold`: it returns the next statements. Each unit but the last is a separate transaction.
 struct RollUpCellAssignment {
@@ -23,20 +23,24 @@ struct RollUpCellAssignment {
     }
 
     private let app: AppNumber
+    /// Whether an overflow cell is a wrong one.
+    private let leavesOverflow: Bool
+    private let limits: RollUpCellLimits
     private var phase = Phase.finding
     private var last = ""
     /// How many installations got another cell.
     private(set) var moved = 0
 
-    init(_ app: AppNumber) {
-        self.app = app
+    init(_ app: AppNumber, leavesOverflow: Bool = false, limits: RollUpCellLimits = RollUpCellLimits()) {
+        (self.app, self.leavesOverflow, self.limits) = (app, leavesOverflow, limits)
     }
 
     var first: [PostgresStatement] { find }
 
     private var find: [PostgresStatement] {
         [
-            RollUpRebuildStatements.wrongCells(of: app, after: last, batch: Self.batch),
+            RollUpRebuildStatements.wrongCells(
+                of: app, after: last, batch: Self.batch, withOverflow: leavesOverflow),
             RollUpCellStatements.count(of: app),
         ]
     }
@@ -63,7 +67,8 @@ struct RollUpCellAssignment {
             Wrong(installID: try row.decode(0), revision: try row.decode(1), key: try RollUpCells.Key(row, of: app))
         }
         guard !wrong.isEmpty else { return find }
-        let creation = RollUpCellCreation(wrong.map(\.key), count: try results[1][0].decode(0))
+        let creation = RollUpCellCreation(
+            wrong.map(\.key), mayAdd: limits.admitsAll(try RollUpCellCount(results[1])))
         phase = .creating(wrong, creation)
         return creation.first
     }

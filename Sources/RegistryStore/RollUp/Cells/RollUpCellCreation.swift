@@ -4,6 +4,8 @@ import PushRegistry
 /// Finds the numbers of an app's cells, and creates those that are missing. A value that returns the statements to
 /// send, as `RollUpFold` does: at most one unit for texts and one for cells. On Citus there is one before them, and one
 /// after them if some of the cells existed.
+///
+/// Each unit first removes the marks of unused rows (`UnusedCells`). A row that is deleted meanwhile is created again.
 struct RollUpCellCreation {
     private enum Phase {
         case drawing
@@ -18,6 +20,8 @@ struct RollUpCellCreation {
     private(set) var texts: RollUpTexts
     /// The number of each key's cell, after the last unit.
     private(set) var numbers: [Int64] = []
+    /// How many cells were added.
+    private(set) var added = 0
     /// Whether the app may have more cells. Otherwise, overflow cells count new combinations.
     private let mayAdd: Bool
     private let app: Int32
@@ -30,13 +34,13 @@ struct RollUpCellCreation {
 
     /// - Parameters:
     ///   - keys: at least one, all of one app.
-    ///   - count: the app's cells, as `RollUpCellStatements.count` returns it.
+    ///   - mayAdd: whether the app may have more cells.
     ///   - texts: those that are known.
     ///   - drawsNumbers: whether a statement of its own draws the numbers: on Citus, so that an INSERT is one task.
-    init(_ keys: [RollUpCells.Key], count: Int64, texts: RollUpTexts = RollUpTexts(), drawsNumbers: Bool = false) {
+    init(_ keys: [RollUpCells.Key], mayAdd: Bool, texts: RollUpTexts = RollUpTexts(), drawsNumbers: Bool = false) {
         self.keys = keys
         self.texts = texts
-        mayAdd = count < RollUpCells.cellsOfAppMax
+        self.mayAdd = mayAdd
         app = keys[0].app.rawValue
         versions = keys.map { Version($0.systemVersion)?.canonicalText ?? "" }
         newTexts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions)
@@ -67,12 +71,14 @@ struct RollUpCellCreation {
             return creating
         case .naming, .creating, .finding:
             if let drawn, phase != .finding {
+                added = results[results.count - 1].count
                 guard mayAdd, results[results.count - 1].count == keys.count else {
                     phase = .finding
                     return [find]
                 }
                 numbers = drawn.cells
             } else {
+                if drawn == nil { added = results[results.count - 2].affectedRows }
                 numbers = try found(results)
             }
             phase = .finished
@@ -96,7 +102,8 @@ struct RollUpCellCreation {
             } else {
                 PostgresStatement(RollUpCellStatements.addTexts, app, newTexts, keys)
             }
-        return (mayAdd && !newTexts.isEmpty ? [add] : []) + [
+        let use = PostgresStatement(RollUpCellStatements.useTexts, app, newTexts)
+        return (newTexts.isEmpty ? [] : mayAdd ? [use, add] : [use]) + [
             PostgresStatement(RollUpCellStatements.zones, zones),
             PostgresStatement(RollUpCellStatements.texts, app, newTexts),
         ]
@@ -105,10 +112,11 @@ struct RollUpCellCreation {
     // MARK: Cells
 
     private var creating: [PostgresStatement] {
-        let rows = rows
-        guard let drawn else { return [statement(RollUpCellStatements.addCells, mayAdd ? rows : overflow), find] }
-        let cells = zip(mayAdd ? rows : overflow, drawn.cells).sorted { $0.0 < $1.0 }
-        return [statement(RollUpCellStatements.addCellsOnCitus, cells.map(\.0), cells.map(\.1))]
+        let new = mayAdd ? rows : overflow
+        let use = statement(RollUpCellStatements.useCells, mayAdd ? new : rows + new)
+        guard let drawn else { return [use, statement(RollUpCellStatements.addCells, new), find] }
+        let cells = zip(new, drawn.cells).sorted { $0.0 < $1.0 }
+        return [use, statement(RollUpCellStatements.addCellsOnCitus, cells.map(\.0), cells.map(\.1))]
     }
 
     private var find: PostgresStatement { statement(RollUpCellStatements.find, rows) }
@@ -194,16 +202,16 @@ extension RollUpCellCreation {
 
     /// Sends all units.
     static func run(_ keys: [RollUpCells.Key], in session: PostgresSession) throws -> [Int64] {
-        let count: Int64 = try session.execute(RollUpCellStatements.count(of: keys[0].app))[0].decode(0)
-        var creation = RollUpCellCreation(keys, count: count)
+        let count = try RollUpCellCount(session.execute(RollUpCellStatements.count(of: keys[0].app)))
+        var creation = RollUpCellCreation(keys, mayAdd: RollUpCellLimits().admitsAll(count))
         var unit: [PostgresStatement]? = creation.first
         while let statements = unit { unit = try creation.next(try statements.map(session.execute)) }
         return creation.numbers
     }
 }
 
-/// The numbers of an app's texts (`rollup_text`), which are never deleted, and the time zones that PostgreSQL knows. It
-/// may learn others: an unknown zone is asked for each time.
+/// The numbers of an app's texts (`rollup_text`), and the time zones that PostgreSQL knows. It may learn others: an
+/// unknown zone is asked for each time.
 struct RollUpTexts: Sendable {
     fileprivate(set) var numbers: [String: Int64] = [:]
     fileprivate(set) var knownZones: Set<String> = []

@@ -4,11 +4,30 @@ import PushRegistry
 /// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
 /// (R13). `$1` is the app.
 enum RollUpCellStatements {
-    static func count(of app: AppNumber) -> PostgresStatement { PostgresStatement(countSQL, app.rawValue) }
+    /// Returns the number of cells, and how many of the newest were created in the last hour.
+    ///
+    /// - Parameter newest: how many of them are looked at.
+    static func count(of app: AppNumber, newest: Int64 = 0) -> PostgresStatement {
+        PostgresStatement(countSQL, app.rawValue, newest)
+    }
 
-    /// PUT …/installations/{installId}, import (R13): counts the cells of an app.
+    /// PUT …/installations/{installId}, import (R13): counts the cells of an app, and new ones.
     private static let countSQL = PreparedSQL(
-        "SELECT count(*) FROM rollup_cell WHERE app_id = $1")
+        """
+        SELECT count(*), (
+            SELECT count(*) FROM (
+                SELECT created_at FROM rollup_cell WHERE app_id = $1 ORDER BY number DESC LIMIT $2) AS c
+            WHERE created_at > now() - interval '1 hour')
+        FROM rollup_cell WHERE app_id = $1
+        """)
+
+    /// Removes the marks of the texts `$2`. A text whose deletion commits first is missing afterwards.
+    static let useTexts = PreparedSQL(
+        """
+        UPDATE rollup_text SET unused_since = NULL WHERE app_id = $1 AND number IN (
+            SELECT number FROM rollup_text WHERE app_id = $1 AND text = ANY ($2) AND unused_since IS NOT NULL
+            ORDER BY number FOR UPDATE)
+        """)
 
     /// In the order of texts, so that two services that add the same ones cannot deadlock.
     static let addTexts = PreparedSQL(
@@ -26,6 +45,14 @@ enum RollUpCellStatements {
     /// PUT …/installations/{installId}, import (R13): reads which time zones PostgreSQL knows.
     static let zones = PreparedSQL(
         "SELECT name FROM known_time_zone WHERE name = ANY ($1)")
+
+    /// The same of cells.
+    static let useCells = PreparedSQL(
+        """
+        UPDATE rollup_cell SET unused_since = NULL WHERE app_id = $1 AND number IN (
+            SELECT r.number FROM \(sql: rows) JOIN rollup_cell r ON \(sql: isCell)
+            WHERE r.unused_since IS NOT NULL ORDER BY r.number FOR UPDATE OF r)
+        """)
 
     /// PUT …/installations/{installId}, import (R13): adds cells.
     static let addCells = PreparedSQL(
@@ -47,11 +74,7 @@ enum RollUpCellStatements {
                 AND o.authorization_status = k.authorization_status
                 AND o.authorization_assumed = k.authorization_assumed))
         FROM \(sql: rows)
-        LEFT JOIN rollup_cell r ON r.app_id = $1 AND r.locale_number = k.locale_number
-            AND r.zone_number = k.zone_number AND r.spelling_number = k.spelling_number
-            AND r.system_number = k.system_number AND r.time_zone_offset = k.time_zone_offset
-            AND r.provider = k.provider AND r.authorization_status = k.authorization_status
-            AND r.authorization_assumed = k.authorization_assumed
+        LEFT JOIN rollup_cell r ON \(sql: isCell)
         """)
 
     // MARK: On Citus
@@ -101,6 +124,14 @@ enum RollUpCellStatements {
     private static let columns: PostgresSQL = """
         provider, authorization_status, locale_number, zone_number, spelling_number, system_number, time_zone_offset, \
         version_number, authorization_assumed
+        """
+
+    /// A condition: `r` is the cell of the row `k`.
+    private static let isCell: PostgresSQL = """
+        r.app_id = $1 AND r.locale_number = k.locale_number AND r.zone_number = k.zone_number
+            AND r.spelling_number = k.spelling_number AND r.system_number = k.system_number
+            AND r.time_zone_offset = k.time_zone_offset AND r.provider = k.provider
+            AND r.authorization_status = k.authorization_status AND r.authorization_assumed = k.authorization_assumed
         """
 
     /// The parameters as rows.

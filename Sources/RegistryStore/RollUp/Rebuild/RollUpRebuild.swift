@@ -54,7 +54,7 @@ public struct RollUpRebuild: Sendable {
     }
 
     private static func assignCells(of app: AppNumber, in session: PostgresSession) throws -> Int {
-        var assignment = RollUpCellAssignment(app)
+        var assignment = RollUpCellAssignment(app, leavesOverflow: true)
         var unit: [PostgresStatement]? = assignment.first
         while let statements = unit {
             unit = try assignment.next(try statements.map(session.execute))

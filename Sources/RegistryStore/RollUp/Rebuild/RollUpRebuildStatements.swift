@@ -41,7 +41,11 @@ enum RollUpRebuildStatements {
 
     /// The first row has the id of the batch's last installation, or NULL at the end. The other rows are installations
     /// whose cell does not have their values.
-    static func wrongCells(of app: AppNumber, after: String, batch: Int64) -> PostgresStatement {
+    ///
+    /// - Parameter withOverflow: whether an overflow cell is a wrong one.
+    static func wrongCells(
+        of app: AppNumber, after: String, batch: Int64, withOverflow: Bool = false
+    ) -> PostgresStatement {
         PostgresStatement(
             """
             WITH page AS MATERIALIZED (
@@ -59,7 +63,7 @@ enum RollUpRebuildStatements {
             FROM page i
             LEFT JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = i.cell
             \(sql: cellTexts)
-            WHERE (\(sql: cellFits)) IS NOT TRUE
+            WHERE (\(sql: cellFits)) IS NOT TRUE OR \(withOverflow) AND c.locale_number = 0
             """
         ).unprepared()
     }
@@ -76,7 +80,7 @@ enum RollUpRebuildStatements {
                     CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at, i.topics
                 FROM unnest(\(installIDs), \(revisions), \(cells)) AS k (install_id, revision, cell)
                 JOIN installation i ON i.app_id = \(app.rawValue) AND i.install_id = k.install_id
-                    AND i.revision = k.revision
+                    AND i.revision = k.revision AND i.cell <> k.cell
                 ORDER BY i.install_id FOR UPDATE OF i
             ), moved AS (
                 UPDATE installation i SET cell = f.cell, revision = i.revision + 1
