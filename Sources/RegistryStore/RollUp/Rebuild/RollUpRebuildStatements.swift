@@ -75,25 +75,25 @@ enum RollUpRebuildStatements {
     ) -> PostgresStatement {
         PostgresStatement(
             """
-            WITH found AS MATERIALIZED (
-                SELECT i.install_id, i.cell AS old_cell, k.cell, i.state = 'active' AS is_active,
+            WITH moved AS (
+                UPDATE installation i SET cell = k.cell, revision = i.revision + 1
+                FROM (
+                    SELECT o.install_id, o.revision, o.cell AS old_cell, n.cell
+                    FROM unnest(\(installIDs), \(revisions), \(cells)) AS n (install_id, revision, cell)
+                    JOIN installation o ON o.app_id = \(app.rawValue) AND o.install_id = n.install_id
+                        AND o.revision = n.revision AND o.cell <> n.cell
+                    ORDER BY o.install_id FOR UPDATE OF o) AS k
+                WHERE i.app_id = \(app.rawValue) AND i.install_id = k.install_id AND i.revision = k.revision
+                RETURNING k.old_cell, i.cell, i.state = 'active' AS is_active,
                     CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at, i.topics
-                FROM unnest(\(installIDs), \(revisions), \(cells)) AS k (install_id, revision, cell)
-                JOIN installation i ON i.app_id = \(app.rawValue) AND i.install_id = k.install_id
-                    AND i.revision = k.revision AND i.cell <> k.cell
-                ORDER BY i.install_id FOR UPDATE OF i
-            ), moved AS (
-                UPDATE installation i SET cell = f.cell, revision = i.revision + 1
-                FROM found f WHERE i.app_id = \(app.rawValue) AND i.install_id = f.install_id
-                RETURNING i.install_id
             ), counted AS (
                 \(sql: RollUpDeltaStatements.insert(into: "\(app.rawValue)", from: """
                     SELECT topics, old_cell AS cell, expires_at, CASE WHEN is_active THEN -1 ELSE 0 END AS active,
                         -1 AS installations
-                    FROM found WHERE EXISTS (
+                    FROM moved WHERE EXISTS (
                         SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = old_cell)
                     UNION ALL
-                    SELECT topics, cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM found
+                    SELECT topics, cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM moved
                     """))
             )
             SELECT count(*) FROM moved
