@@ -8,6 +8,11 @@ CREATE TABLE known_time_zone (
 );
 INSERT INTO known_time_zone SELECT name FROM pg_timezone_names;
 
+-- Names that came or went, until the installations with such a zone have their cells.
+CREATE TABLE changed_time_zone (
+    name text COLLATE "C" PRIMARY KEY
+);
+
 -- The dotted number at the beginning of a version, without trailing zeros, with at most 16 parts: 17.10 is above 17.9,
 -- and 17 is 17.0. NULL if the version does not begin with a digit. A number beyond 64 bits counts as the largest 64-bit
 -- number. The service's type Version has the same rule.

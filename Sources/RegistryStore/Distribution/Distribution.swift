@@ -13,8 +13,8 @@ public struct Distribution: Sendable {
             "notification_dedup",
         ]
 
-    /// Tables with a copy on every node, because statements join them with an app's rows.
-    static let referenceTables = ["known_time_zone"]
+    /// Tables with a copy on every node, because statements join them with an app's rows, or write them together.
+    static let referenceTables = ["known_time_zone", "changed_time_zone"]
 
     /// The plan of `distribute`.
     public struct Plan: Sendable {

@@ -94,6 +94,32 @@ struct RollUpRepairTests {
         }
     }
 
+    /// The process was killed, or lost the database, after it had learned the names.
+    @Test func changedZones_areRemembered_untilTheirInstallationsHaveTheirCells() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("i1", token: "aaaaaaaaaaaaaa10")
+            let remove: PostgresStatement = "DELETE FROM known_time_zone WHERE name = 'Europe/Berlin'"
+            _ = try await stores.sql(remove)
+            try await stores.change("UPDATE installation SET time_zone_offset = 7200")
+            #expect(try await stores.count("SELECT max(time_zone_offset) FROM rollup_cell") == 7200)
+            let preparation = RollUpPreparation(postgres: stores.postgres)
+            for isBroken in [true, false] {
+                let names: [PostgresSQL] = isBroken ? ["rollup_cell", "away"] : ["away", "rollup_cell"]
+                _ = try await stores.sql(
+                    PostgresStatement("ALTER TABLE \(sql: names[0]) RENAME TO \(sql: names[1])"))
+                if isBroken {
+                    await #expect(throws: PostgresError.self) { try await preparation.run() }
+                    #expect(try await stores.count("SELECT count(*) FROM changed_time_zone") == 1)
+                } else {
+                    #expect(try await stores.brokenRollUp() == ["rollup-cells"])
+                    try await preparation.run()
+                }
+            }
+            #expect(try await stores.brokenRollUp() == [])
+            #expect(try await stores.count("SELECT count(*) FROM changed_time_zone") == 0)
+        }
+    }
+
     @Test(arguments: [5, 999_999_999] as [Int64])
     func deltasOfARestoredDump_areCountedAndFolded(horizon: Int64) async throws {
         try await TestStores.with { stores in
