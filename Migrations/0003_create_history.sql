@@ -119,7 +119,7 @@ BEGIN
     DELETE FROM dropped_history;
     DELETE FROM rollup_delta d USING rollup_state s WHERE s.app_id = d.app_id AND d.transaction_id < s.horizon;
     UPDATE rollup_delta SET transaction_id = 0;
-    UPDATE rollup_state SET horizon = 0, marks = '{0}';
+    UPDATE rollup_state SET horizon = 0, marks = '{0}', message_horizon = 0;
     PERFORM renumber_notifications();
     -- Services cache the epoch beside the apps.
     UPDATE directory_version SET version = version + 1;

@@ -128,7 +128,9 @@ CREATE TABLE rollup_state (
     version bigint NOT NULL DEFAULT 0,
     -- Horizons of the last ten minutes, the oldest first. Deltas of transactions before the first one are deleted.
     marks bigint[] NOT NULL DEFAULT '{0}',
-    marked_at timestamptz NOT NULL DEFAULT now()
+    marked_at timestamptz NOT NULL DEFAULT now(),
+    -- All rows of message_delta of earlier transactions are folded, and perhaps some others.
+    message_horizon bigint NOT NULL DEFAULT 0
 );
 
 -- The cube: the folded counts by cell. A count may be negative for a moment, if a decrease is folded before the

@@ -50,7 +50,8 @@ CREATE INDEX receipt_user ON receipt (app_id, user_id) WHERE user_id IS NOT NULL
 -- both in one statement.
 CREATE TABLE message_delta (
     app_id integer NOT NULL,
-    id bigint GENERATED ALWAYS AS IDENTITY,
+    -- The writing transaction.
+    transaction_id bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
     message bigint NOT NULL,
     cell bigint NOT NULL,
     -- The minute of the events. NULL for events without a time.
@@ -60,10 +61,11 @@ CREATE TABLE message_delta (
     failed integer NOT NULL,
     delivered integer NOT NULL,
     opened integer NOT NULL,
-    dismissed integer NOT NULL,
-    PRIMARY KEY (app_id, id)
+    dismissed integer NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-CREATE INDEX message_delta_message ON message_delta (app_id, message);
+-- Readers and folds begin at a transaction, as those of rollup_delta do: rollup_state.message_horizon.
+CREATE INDEX message_delta_transaction ON message_delta (app_id, transaction_id);
+CREATE INDEX message_delta_message ON message_delta (app_id, message, transaction_id);
 
 CREATE TABLE message_sum (
     app_id integer NOT NULL,

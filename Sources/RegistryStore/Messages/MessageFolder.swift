@@ -10,6 +10,9 @@ public struct MessageFolder: Sendable {
     private static let interval = Duration.seconds(1)
     /// The most changes of one transaction, which takes some tenths of a second.
     static let batch = 20_000
+    /// The horizon moves after this many changes. Under a long snapshot, each move leaves a row that readers pass, as
+    /// each change does.
+    private static let advanceAfter = 5_000
     /// The longest rest after folding.
     private static let restMax = Duration.seconds(5)
 
@@ -51,9 +54,16 @@ public struct MessageFolder: Sendable {
     private func fold(_ app: AppNumber, _ batch: inout FoldBatch) async throws {
         var isFull = true
         while isFull, !Task.isCancelled {
-            isFull = try await batch.with { limit in
-                try await postgres.execute(MessageSumStatements.fold(app, limit: limit))[0].decode(0) >= limit
+            let limit = batch.size
+            let count: Int = try await batch.with { limit in
+                try await postgres.execute(MessageSumStatements.fold(app, limit: limit))[0].decode(0)
             }
+            isFull = count >= limit
+            batch.foldedSinceAdvance += count
+            guard batch.foldedSinceAdvance >= Self.advanceAfter else { continue }
+            let oldest: Int64 = try await postgres.execute(RollUpStatements.moment)[0].decode(0)
+            _ = try await postgres.execute(MessageSumStatements.advance(app, to: oldest))
+            batch.foldedSinceAdvance = 0
         }
     }
 
@@ -64,6 +74,8 @@ public struct MessageFolder: Sendable {
             {
                 try session.checkCancellation()
             }
+            let oldest: Int64 = try session.execute(RollUpStatements.moment)[0].decode(0)
+            _ = try session.execute(MessageSumStatements.advance(app, to: oldest))
         }
     }
 }

@@ -31,10 +31,17 @@ enum MessageSumStatements {
             FROM (
                 SELECT cell, \(sql: list) FROM message_sum WHERE app_id = \(sql: app) AND message = \(sql: message)
                 UNION ALL
-                SELECT cell, \(sql: list) FROM message_delta WHERE app_id = \(sql: app) AND message = \(sql: message)
+                SELECT cell, \(sql: list) FROM message_delta
+                WHERE app_id = \(sql: app) AND message = \(sql: message) AND \(sql: isBehindHorizon(of: app))
             ) AS s
             GROUP BY s.cell) AS c
         """
+    }
+
+    /// A condition on a row of message_delta. Rows before the horizon are deleted; a long snapshot may keep them from
+    /// being vacuumed.
+    private static func isBehindHorizon(of app: PostgresSQL) -> PostgresSQL {
+        "transaction_id >= coalesce((SELECT message_horizon FROM rollup_state WHERE app_id = \(sql: app)), 0)"
     }
 
     static func counts(of message: MessageNumber, in app: AppNumber) -> PostgresStatement {
@@ -113,7 +120,7 @@ enum MessageSumStatements {
             SELECT minute, delivered, opened, dismissed FROM message_minute WHERE app_id = $1 AND message = $2
             UNION ALL
             SELECT minute, delivered, opened, dismissed FROM message_delta
-            WHERE app_id = $1 AND message = $2 AND minute IS NOT NULL) AS m
+            WHERE app_id = $1 AND message = $2 AND minute IS NOT NULL AND \(sql: isBehindHorizon(of: "$1"))) AS m
         GROUP BY 1
         """)
 
@@ -131,9 +138,14 @@ enum MessageSumStatements {
             AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
         """)
 
-    /// Service, every second; clean-up: finds apps whose messages have changes to fold.
-    static let waiting = PreparedSQL(
-        "SELECT DISTINCT app_id FROM message_delta")
+    /// Plain PostgreSQL looks up each app by the index, because of OFFSET.
+    static let waiting = PreparedSQL { source in
+        """
+        SELECT s.app_id FROM rollup_state s WHERE EXISTS (
+            SELECT FROM message_delta d WHERE d.app_id = s.app_id AND d.transaction_id >= s.message_horizon
+            \(sql: source.isDistributed ? "" : "OFFSET 0"))
+        """
+    }
 
     /// Returns how many changes were folded. Concurrent services fold different changes.
     static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {
@@ -145,8 +157,9 @@ enum MessageSumStatements {
         """
         WITH taken AS MATERIALIZED (
             DELETE FROM message_delta d
-            WHERE d.app_id = $1 AND d.id IN (
-                SELECT id FROM message_delta WHERE app_id = $1 LIMIT $2 FOR UPDATE SKIP LOCKED)
+            WHERE d.app_id = $1 AND d.ctid = ANY (ARRAY(
+                SELECT ctid FROM message_delta WHERE app_id = $1 AND \(sql: isBehindHorizon(of: "$1"))
+                LIMIT $2 FOR UPDATE SKIP LOCKED))
             RETURNING message, cell, minute, \(sql: list)
         ), summed AS (
             INSERT INTO message_sum AS s (app_id, message, cell, \(sql: list))
@@ -160,6 +173,23 @@ enum MessageSumStatements {
             ON CONFLICT (app_id, message, minute) DO UPDATE SET \(sql: increase(Array(counters[3...])))
         )
         SELECT count(*) FROM taken
+        """)
+
+    /// Moves the horizon to the first transaction with a change, or to the oldest one that was running before: it may
+    /// still write changes. A fold of the roll-up that has locked the row goes first.
+    ///
+    /// - Parameter oldest: of `RollUpStatements.moment`.
+    static func advance(_ app: AppNumber, to oldest: Int64) -> PostgresStatement {
+        PostgresStatement(advanceSQL, app.rawValue, oldest)
+    }
+
+    /// Service, every second; clean-up: stores from which transaction on changes are folded.
+    private static let advanceSQL = PreparedSQL(
+        """
+        UPDATE rollup_state SET message_horizon = greatest(message_horizon, least($2, (
+            SELECT min(transaction_id) FROM message_delta WHERE app_id = $1 AND \(sql: isBehindHorizon(of: "$1")))))
+        WHERE app_id = $1
+            AND app_id IN (SELECT app_id FROM rollup_state WHERE app_id = $1 FOR UPDATE SKIP LOCKED)
         """)
 
     private static func increase(_ counters: [PostgresSQL]) -> PostgresSQL {

@@ -135,6 +135,8 @@ public struct RollUpFolder: Sendable {
 struct FoldBatch {
     let max: Int
     private(set) var size: Int
+    /// Of changes of messages.
+    var foldedSinceAdvance = 0
 
     init(max: Int) {
         (self.max, size) = (max, max)

@@ -35,7 +35,8 @@ extension Invariant {
                         SELECT app_id, message, accepted, failed, delivered, opened, dismissed FROM message_sum
                         UNION ALL
                         SELECT app_id, message, accepted, failed, delivered, opened, dismissed
-                        FROM message_delta) AS parts
+                        FROM message_delta d JOIN rollup_state s USING (app_id)
+                        WHERE d.transaction_id >= s.message_horizon) AS parts
                     GROUP BY app_id, message) AS s ON s.app_id = m.app_id AND s.message = m.number
             WHERE m.receipts_until > now() AND (
                 coalesce(c.accepted, 0), coalesce(c.failed, 0), coalesce(c.delivered, 0), coalesce(c.opened, 0),

@@ -21,8 +21,8 @@ extension Invariant {
         Invariant(
             "rollup-horizon", "R13", "deltas are folded up to a transaction that has ended",
             """
-            SELECT 'app ' || app_id || ': ' || horizon FROM rollup_state
-            WHERE horizon > (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
+            SELECT 'app ' || app_id || ': ' || horizon || ', ' || message_horizon FROM rollup_state
+            WHERE greatest(horizon, message_horizon) > (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
             """),
         Invariant(
             "rollup-state", "R13", "each app has the row that folds lock and inserts on Citus read",
