@@ -88,6 +88,17 @@ struct PipelineTests {
         }
     }
 
+    @Test(arguments: ["FROM STDIN", "TO STDOUT"])
+    func copy_isRefused_whereRowsOfAResultAreExpected(_ direction: String) async throws {
+        try await withConnection { connection in
+            _ = try await connection.execute("CREATE TABLE t (id int)")
+            let error = try await postgresError {
+                _ = try await connection.execute("COPY t \(sql: PostgresSQL(trusted: direction))")
+            }
+            #expect([.protocolViolation, .connectionLost].contains(error.kind), "\(error)")
+        }
+    }
+
     @Test func statements_areDeallocated_whenTheCacheIsFull() async throws {
         try await withConnection { connection in
             for number in 0..<300 {

@@ -16,12 +16,16 @@ enum Connector {
         thread.start()
     }
 
+    /// How long the server may take for the settings. A pooler may accept a login and queue the first query for ever.
+    private static let settingsTimeout = Duration.seconds(5)
+
     /// **Blocks** until the session is ready.
     static func connectBlocking(_ configuration: PostgresConfiguration) throws(PostgresError) -> ConnectionHandle {
         let handle = try ConnectionHandle.connect(configuration.connectionString)
-        for (name, value) in configuration.settings {
-            _ = try handle.query("SELECT set_config(\(name), \(value), false)")
-        }
+        let calls = configuration.settings.map { "set_config(\($0), \($1), false)" as PostgresSQL }
+        guard !calls.isEmpty else { return handle }
+        let set: PostgresStatement = "SELECT \(sql: calls.joined(separator: ", "))"
+        _ = try handle.query(set, within: settingsTimeout)
         return handle
     }
 }

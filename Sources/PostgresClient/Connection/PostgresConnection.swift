@@ -212,6 +212,9 @@ extension PostgresConnection: ReadinessHandler {
                 }
             case .result(let result):
                 separators = 0
+                guard !result.isCopy else {
+                    return close(PostgresError(.protocolViolation, message: "COPY is not possible here"))
+                }
                 receive(result)
             case .synced:
                 separators = 0

@@ -39,7 +39,8 @@ extension PostgresError.Kind {
         case "57014": self = .queryCancelled
         case "25P02": self = .transactionAborted
         case "25006": self = .readOnly
-        case "0A000" where fields.message.hasPrefix("cached plan"), "26000": self = .stalePlan
+        // "cached plan must not change result type", in any language.
+        case "0A000" where fields.function == "RevalidateCachedQuery", "26000": self = .stalePlan
         case "57P01", "57P02", "57P05", "25P03": self = .adminShutdown
         case "57P03": self = .startingUp
         case "53300": self = .tooManyConnections

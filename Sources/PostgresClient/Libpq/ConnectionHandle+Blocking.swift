@@ -1,10 +1,37 @@
 import CPostgres
+import Glibc
 
 /// Calls that **block** until the server has responded. Only for dedicated threads, and outside pipeline mode:
 /// <https://www.postgresql.org/docs/15/libpq-exec.html>.
 extension ConnectionHandle {
     func query(_ statement: PostgresStatement) throws(PostgresError) -> PostgresResult {
         try succeeded(exec(statement), statement.text)
+    }
+
+    /// As `query`, with a deadline: libpq's blocking calls have none.
+    func query(_ statement: PostgresStatement, within limit: Duration) throws(PostgresError) -> PostgresResult {
+        let deadline = ContinuousClock.now + limit
+        let isSent = parameters.with(statement.binds) {
+            PQsendQueryParams(
+                connection, statement.text, CInt(statement.binds.count), $0.types, $0.values, $0.lengths, $0.formats, 1)
+        }
+        guard isSent == 1, let result = try nextResult(until: deadline) else { throw lost() }
+        while let rest = try nextResult(until: deadline) { PQclear(rest) }
+        return try succeeded(ResultHandle(result), statement.text)
+    }
+
+    private func nextResult(until deadline: ContinuousClock.Instant) throws(PostgresError) -> OpaquePointer? {
+        while PQisBusy(connection) == 1 {
+            let left = (deadline - .now).components
+            guard left.seconds >= 0, left.attoseconds >= 0 else {
+                throw PostgresError(
+                    .unavailable, message: "the server accepted the login and did not respond", retry: .yes)
+            }
+            var socket = pollfd(fd: PQsocket(connection), events: Int16(POLLIN), revents: 0)
+            _ = poll(&socket, 1, CInt(left.seconds * 1_000 + left.attoseconds / 1_000_000_000_000_000) + 1)
+            guard PQconsumeInput(connection) == 1 else { throw lost() }
+        }
+        return PQgetResult(connection)
     }
 
     /// Runs SQL with any number of statements, as one transaction unless the SQL says otherwise (`PQexec`).

@@ -32,6 +32,9 @@ final class ResultHandle: @unchecked Sendable {
 
     var isCopyIn: Bool { PQresultStatus(result) == PGRES_COPY_IN }
 
+    /// The connection is in COPY mode, and returns this result again and again.
+    var isCopy: Bool { isCopyIn || PQresultStatus(result) == PGRES_COPY_OUT }
+
     var rowCount: Int { Int(PQntuples(result)) }
 
     var columnCount: Int { Int(PQnfields(result)) }
