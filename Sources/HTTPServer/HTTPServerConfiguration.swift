@@ -78,6 +78,9 @@ extension HTTPServerConfiguration {
         /// Between requests, and before the first. Longer than the 60 s that load balancers keep a connection, so that
         /// they close first and never send a request into a closing one.
         public var idle: Duration = .seconds(75)
+        /// How long a new connection is spared when another one needs its place. After that, those without a request go
+        /// before idle ones.
+        public var firstRequest: Duration = .seconds(1)
         /// How long a handler may run after its client has stopped sending: the client may have closed only its half
         /// and still want the response. A reset cancels the handler at once.
         public var halfClosed: Duration = .seconds(1)

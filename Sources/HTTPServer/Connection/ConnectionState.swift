@@ -9,10 +9,10 @@ import HTTPWire
 ///
 /// The phases, their timeouts (`Timeouts`) and their transitions:
 ///
-/// - **receiving**: waits for the next request or reads it. Timeouts: `handshake`; `idle` (`idleDrain` while draining)
-///   before the first byte; `head` from the first byte (408); `body` from the end of the head (408); `memory` while the
-///   loop's memory is exhausted and this connection may not be read (503). A head leads to *routing*, a complete
-///   request to *responding*. A malformed request gets its response and leads to *finishing*.
+/// - **receiving**: waits for the next request or reads it. Timeouts: `handshake` and `idle` before the first byte, or
+///   `idleDrain` while draining; `head` from the first byte (408); `body` from the end of the head (408); `memory`
+///   while the loop's memory is exhausted and this connection may not be read (503). A head leads to *routing*, a
+///   complete request to *responding*. A malformed request gets its response and leads to *finishing*.
 /// - **routing**: the driver finds the route at once; back to *receiving*.
 /// - **admitting**: the body has not arrived yet and the route checks the head. Timeout: `handler` (503). Nothing is
 ///   read. Admission leads back to *receiving*; a refusal is the response and leads to *finishing*.
@@ -51,6 +51,8 @@ struct ConnectionState: ~Copyable {
     private(set) var exchange: Exchange?
     /// The loop's memory is exhausted: each connection may hold only `heldBytesFree`. Set by the driver.
     var isMemoryShort = false
+    /// Whether the head of a request has arrived.
+    private(set) var hasBegunRequest = false
     /// The TLS handshake is not complete. Set by the driver.
     var isHandshaking = false
 
@@ -226,6 +228,7 @@ extension ConnectionState {
     mutating func begin(_ exchange: Exchange) {
         guard phase == .routing, let head = exchange.head else { return }
         self.exchange = exchange
+        hasBegunRequest = true
         headStart = nil
         phase = .receiving
         guard head.bodyFraming != .none else { return }
@@ -493,11 +496,13 @@ extension ConnectionState {
 
     private mutating func close(reset: Bool) {
         guard phase != .closed else { return }
-        let wasRunning = phase == .admitting || phase == .responding || phase == .streaming
+        var isRunning = phase == .admitting || phase == .responding || phase == .streaming
+        // A refusal of the same moment may not have cancelled the handler yet.
+        for case .cancel in queued { isRunning = true }
         phase = .closed
         queued = [.close(reset: reset)]
         if let exchange {
-            if wasRunning { queued.append(.cancel(exchange)) }
+            if isRunning { queued.append(.cancel(exchange)) }
             finish(exchange)
         }
         while let exchange = firstSending {
@@ -583,8 +588,8 @@ extension ConnectionState {
         case .head, .body: return .head
         case .idle, .closed, .failed: break
         }
-        if isHandshaking { return .handshake }
-        return isDraining ? .idleDrain : .idle
+        if isDraining { return .idleDrain }
+        return isHandshaking ? .handshake : .idle
     }
 
     /// Nil for a wait that is bounded by the client's reading rate only.

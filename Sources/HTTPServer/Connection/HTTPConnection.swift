@@ -9,6 +9,7 @@ import Logging
 final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
     let context: LoopContext
     let address: SocketAddress
+    let acceptedAt: ContinuousClock.Instant
     private let transport: any Transport
     private let onClose: (HTTPConnection) -> Void
 
@@ -34,6 +35,7 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         self.address = address
         self.context = context
         self.onClose = onClose
+        acceptedAt = context.loop.now
         state = ConnectionState(context.rules, isDraining: context.isDraining)
         state.isHandshaking = transport.isHandshaking
     }
@@ -144,7 +146,7 @@ extension HTTPConnection {
         timer?.unset()
         timer = nil
         transport.close(reset: reset)
-        context.idle.remove(self)
+        IdleConnections.remove(self)
         context.memory.charge(before: chargedByteCount, now: 0)
         chargedByteCount = 0
         if waitsForMemory { context.memory.stopWaiting(self) }
@@ -200,9 +202,9 @@ extension HTTPConnection {
     private func updateIdleList() {
         let isIdle = state.isIdle
         guard isIdle || idleLink.isLinked else { return }
-        context.idle.remove(self)
+        IdleConnections.remove(self)
         guard isIdle else { return }
-        context.idle.append(self)
+        (state.hasBegunRequest ? context.idle : context.silent).append(self)
         transport.releaseBuffers()
     }
 

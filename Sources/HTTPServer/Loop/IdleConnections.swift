@@ -5,24 +5,28 @@
 final class IdleConnections: @unchecked Sendable {
     /// A connection's links to its neighbours in the list.
     struct Link {
-        fileprivate(set) var isLinked = false
+        fileprivate unowned(unsafe) var list: IdleConnections?
         fileprivate unowned(unsafe) var previous: HTTPConnection?
         fileprivate unowned(unsafe) var next: HTTPConnection?
+
+        var isLinked: Bool { list != nil }
     }
 
     private(set) unowned(unsafe) var longestIdle: HTTPConnection?
     private unowned(unsafe) var latest: HTTPConnection?
 
     func append(_ connection: HTTPConnection) {
-        connection.idleLink.isLinked = true
+        connection.idleLink.list = self
         connection.idleLink.previous = latest
         if let latest { latest.idleLink.next = connection } else { longestIdle = connection }
         latest = connection
     }
 
-    func remove(_ connection: HTTPConnection) {
+    /// Removes the connection from its list, if it has one.
+    static func remove(_ connection: HTTPConnection) { connection.idleLink.list?.remove(connection) }
+
+    private func remove(_ connection: HTTPConnection) {
         let link = connection.idleLink
-        guard link.isLinked else { return }
         if let previous = link.previous { previous.idleLink.next = link.next } else { longestIdle = link.next }
         if let next = link.next { next.idleLink.previous = link.previous } else { latest = link.previous }
         connection.idleLink = Link()

@@ -19,6 +19,8 @@ final class LoopContext: @unchecked Sendable {
     let handlers: HandlerTasks
     let memory: MemoryBudget
     let idle = IdleConnections()
+    /// Those that are idle and have not sent a request yet.
+    let silent = IdleConnections()
     /// Set once, when the server begins to stop: from then on every response is its connection's last.
     var isDraining = false
 
@@ -45,6 +47,14 @@ final class LoopContext: @unchecked Sendable {
     }
 
     deinit { readBuffer.deallocate() }
+
+    /// The connection to close if another one needs its place: one that has sent nothing for some time, else the
+    /// longest idle one.
+    var mostDispensable: HTTPConnection? {
+        let silent = silent.longestIdle
+        if let silent, loop.now - silent.acceptedAt >= configuration.timeouts.firstRequest { return silent }
+        return idle.longestIdle ?? silent
+    }
 
     func makeRequestID() -> RequestID {
         .generated(random.next(), random.next())

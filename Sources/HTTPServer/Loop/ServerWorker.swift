@@ -101,10 +101,10 @@ actor ServerWorker {
         transport.finishWriting()
     }
 
-    /// Closes the longest idle connection. If this loop has none, the next one that has one closes its own, and then
+    /// Closes the most dispensable connection. If this loop has none, the next loop that has one closes it, and then
     /// this loop's listeners go on.
     private func makeRoom() -> Bool {
-        if closeLongestIdle() { return true }
+        if closeMostDispensable() { return true }
         askNext(for: self)
         return false
     }
@@ -115,14 +115,14 @@ actor ServerWorker {
     }
 
     private func makeRoom(for worker: ServerWorker) {
-        guard closeLongestIdle() else { return askNext(for: worker) }
+        guard closeMostDispensable() else { return askNext(for: worker) }
         worker.loop.execute { worker.assumeIsolated { $0.resumeListeners() } }
     }
 
-    private func closeLongestIdle() -> Bool {
+    private func closeMostDispensable() -> Bool {
         let count = connections.count
         // A connection on which a request has arrived is no longer idle.
-        while let idle = context?.idle.longestIdle {
+        while let idle = context?.mostDispensable {
             idle.evict()
             if connections.count < count { return true }
         }

@@ -66,10 +66,20 @@ final class TLSContext: @unchecked Sendable {
         guard SSL_CTX_use_certificate_chain_file(pointer, files.certificateChain) == 1 else {
             throw TLSError(doing: "use the certificate chain in \(files.certificateChain)")
         }
-        guard SSL_CTX_use_PrivateKey_file(pointer, files.privateKey, SSL_FILETYPE_PEM) == 1,
-            SSL_CTX_check_private_key(pointer) == 1
-        else {
-            throw TLSError(doing: "use the private key in \(files.privateKey)")
+        var isEncrypted = false
+        let isUsed = withUnsafeMutablePointer(to: &isEncrypted) { isEncrypted in
+            // By default libssl asks for the pass phrase at the terminal.
+            SSL_CTX_set_default_passwd_cb(pointer) { _, _, _, isEncrypted in
+                isEncrypted?.storeBytes(of: true, as: Bool.self)
+                return -1
+            }
+            SSL_CTX_set_default_passwd_cb_userdata(pointer, isEncrypted)
+            defer { SSL_CTX_set_default_passwd_cb_userdata(pointer, nil) }
+            return SSL_CTX_use_PrivateKey_file(pointer, files.privateKey, SSL_FILETYPE_PEM) == 1
+        }
+        guard isUsed, SSL_CTX_check_private_key(pointer) == 1 else {
+            let hint = isEncrypted ? " without a pass phrase" : ""
+            throw TLSError(doing: "use the private key in \(files.privateKey)\(hint)")
         }
     }
 }

@@ -21,6 +21,9 @@ struct DeadlineTests {
 
     static let stalls = [
         Stall(testDescription: "in its TLS handshake", isHandshaking: true, wait: .seconds(10)),
+        Stall(
+            testDescription: "in its TLS handshake while the server stops", isHandshaking: true, isDraining: true,
+            wait: .milliseconds(250)),
         Stall(testDescription: "before its first byte", wait: .seconds(75)),
         Stall(testDescription: "between two requests", sends: request, wait: .seconds(75), status: 200),
         Stall(testDescription: "while the server stops", isDraining: true, wait: .milliseconds(250)),
@@ -43,6 +46,19 @@ struct DeadlineTests {
             testDescription: "in its handler, and has stopped sending", sends: request, ends: true, responds: false,
             wait: .seconds(1)),
     ]
+
+    /// The reader of the response before it is too slow at the same moment.
+    @Test func handlerIsCancelled_whenItsDeadlineAndTheReadersPassTogether() {
+        let conversation = Conversation { $0.timeouts.write = $0.timeouts.handler }
+        conversation.room = 0
+        conversation.arrive(Self.request)
+        conversation.respondsAtOnce = false
+        conversation.arrive(Self.request)
+        #expect(conversation.running.count == 1)
+        conversation.pass(.seconds(30))
+        #expect(conversation.closed?.reset == true)
+        #expect(conversation.cancelled.count == 1)
+    }
 
     @Test(arguments: stalls) func connectionEnds_whenItsClientStalls(_ stall: Stall) {
         let conversation = Conversation(isHandshaking: stall.isHandshaking, isDraining: stall.isDraining)

@@ -90,6 +90,23 @@ struct LimitTests {
         }
     }
 
+    /// A flood of connections that send nothing does not close those of clients that have proved themselves.
+    @Test func connectionWithoutARequestIsClosed_beforeAnIdleOne() async throws {
+        let server = try TestServer { ($0.connectionsMax, $0.timeouts.firstRequest) = (3, .zero) }
+        try await blocking {
+            let proven = try server.client()
+            #expect(try proven.get("/hello").status == 200)
+            let silent = try [server.client(), server.client()]
+            var others: [TestClient] = []
+            for client in silent {
+                others.append(try server.client())
+                #expect(try others[others.count - 1].get("/hello").body == "hello")
+                #expect(try client.rest() == "")
+                #expect(try proven.get("/hello").status == 200)
+            }
+        }
+    }
+
     /// The clients send while the loop is busy: all connections and requests are there when it goes on.
     @Test func connectionIsNotClosed_whenItsRequestHasArrived() async throws {
         let mayGoOn = DispatchSemaphore(value: 0)

@@ -169,6 +169,15 @@ struct TLSTests {
         let error = #expect(throws: TLSError.self) { _ = try TestServer { $0.tls = mixed } }
         #expect(error?.description.contains(other.files.privateKey) == true)
         #expect(error?.description.contains("key values mismatch") == true)
+        let encrypted = files.folder.appending(path: "encrypted.pem").path
+        _ = try openssl(
+            "ec", "-in", files.files.privateKey, "-aes256", "-passout", "pass:word", "-out", encrypted, input: "")
+        let refusal = #expect(throws: TLSError.self) {
+            _ = try TestServer {
+                $0.tls = TLSFiles(certificateChain: files.files.certificateChain, privateKey: encrypted)
+            }
+        }
+        #expect(refusal?.description.contains("pass phrase") == true)
         let missing = TLSFiles(certificateChain: "/nowhere.pem", privateKey: other.files.privateKey)
         let absence = #expect(throws: TLSError.self) { _ = try TestServer { $0.tls = missing } }
         #expect(absence?.description.contains("/nowhere.pem") == true)
