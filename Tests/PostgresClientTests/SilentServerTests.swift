@@ -40,7 +40,8 @@ private final class SilentServer: Sendable {
             var buffer = [UInt8](repeating: 0, count: 4_096)
             while case let client = accept(listener, nil, nil), client >= 0 {
                 _ = recv(client, &buffer, buffer.count, 0)
-                // AuthenticationOk, then ReadyForQuery: https://www.postgresql.org/docs/15/protocol-message-formats.html
+                // AuthenticationOk, then ReadyForQuery:
+                // https://www.postgresql.org/docs/15/protocol-message-formats.html
                 let greeting: [UInt8] = [0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5A, 0, 0, 0, 5, 0x49]
                 _ = send(client, greeting, greeting.count, CInt(MSG_NOSIGNAL))
             }
