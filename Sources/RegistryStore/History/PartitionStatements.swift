@@ -11,8 +11,9 @@ enum PartitionStatements {
         "SELECT make_partition(\(parent), \(start), \(end))"
     }
 
-    /// `wait` is the longest wait for the lock of a table, and the longest scan of a default partition.
-    static let limits = "SET LOCAL lock_timeout = '50ms'; SET LOCAL statement_timeout = '1s'"
+    static let lockTimeout = "SET LOCAL lock_timeout = '50ms'"
+    /// Of the scan of a default partition, whose writers wait for it.
+    static let scanTimeout = "SET LOCAL statement_timeout = '2s'"
 
     // MARK: Keeping rows of the future out of default partitions
 

@@ -68,6 +68,7 @@ public enum Partitions {
 
     private static func make(_ missing: Missing, _ session: PostgresSession) throws -> Int {
         try withTableLocks(session) {
+            if !missing.isInFuture { try session.run(script: PartitionStatements.scanTimeout) }
             let make = PartitionStatements.make(missing.parent, from: missing.start, to: missing.end)
             return try session.execute(make)[0].decode(0, as: Bool.self) ? 1 : 0
         }
@@ -104,7 +105,7 @@ public enum Partitions {
         _ session: PostgresSession, _ body: () throws -> Value
     ) throws -> Value {
         try session.withTransaction {
-            try session.run(script: PartitionStatements.limits)
+            try session.run(script: PartitionStatements.lockTimeout)
             return try body()
         }
     }
