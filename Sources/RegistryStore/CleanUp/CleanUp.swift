@@ -64,6 +64,7 @@ public struct CleanUp: Sendable {
             let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: run, cells: options.cells)
             do {
                 try work.begin(plan)
+                if historyBefore != nil { try work.makePartitions() }
                 try work.retire(plan, progress)
                 progress(.upkeep)
                 try work.keepUp(plan, historyBefore: historyBefore)

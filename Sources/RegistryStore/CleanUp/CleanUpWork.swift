@@ -33,6 +33,11 @@ struct CleanUpWork {
         for entry in plan.entries { try ledger.add(entry.result, of: entry.app, to: run) }
     }
 
+    /// Comes first: the run's own events need the partition of the present month.
+    func makePartitions() throws {
+        try nodes.withHistory { try ledger.count(partitionsMade: Partitions.make(session), of: run) }
+    }
+
     /// Writes the due installations, part by part.
     func retire(_ plan: CleanUpPlan, _ progress: (CleanUp.Progress) -> Void) throws {
         let bounds = CleanUpStatements.bounds(plan.admitted.map { ($0.app, $0.bounds) })
@@ -210,7 +215,6 @@ struct CleanUpWork {
     ///
     /// - Returns: the time before which no event is left; nil if the oldest month could not be dropped.
     private func keepHistory(since: Timestamp) throws -> PostgresTimestamp? {
-        try ledger.count(partitionsMade: Partitions.make(session), of: run)
         let history = HistoryMonths(session: session)
         var (kept, isDropped) = (PostgresTimestamp?.none, true)
         for month in try history.expired(before: since) {
