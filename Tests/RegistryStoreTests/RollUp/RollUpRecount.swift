@@ -168,7 +168,7 @@ extension TestStores {
 
     /// As if a minute had gone by since the last fold.
     func passMark() async throws {
-        _ = try await sql("UPDATE rollup_state SET marked_at = '-infinity'")
+        _ = try await postgres.executePatiently("UPDATE rollup_state SET marked_at = '-infinity'")
     }
 
     /// What the roll-up's own invariants find.
