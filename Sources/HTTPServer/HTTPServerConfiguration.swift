@@ -17,9 +17,9 @@ public struct HTTPServerConfiguration: Sendable {
     /// The limits of a request's head.
     public var wireLimits = WireLimits()
 
-    /// The most connections at once, over all loops. At the limit a new connection replaces the longest idle one of its
-    /// loop, or else of another loop; if none is idle, it waits in the kernel's queue. An idle connection costs 6 to
-    /// 8 KB.
+    /// The most connections at once, over all loops. At the limit a new connection replaces one of its loop, or else of
+    /// another loop: one that has sent no request for `firstRequest`, else the longest idle one. If none is idle, it
+    /// waits in the kernel's queue. An idle connection costs 6 to 8 KB.
     public var connectionsMax = 20_000
 
     /// The most connections of one IPv4 address or one IPv6 /64; further ones are closed at once. Off by default: many

@@ -63,7 +63,8 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The most open connections; then the longest idle one is closed (default: 20000).", valueName: "count"))
+            "The most open connections; then one that is silent or idle is closed (default: 20000).",
+            valueName: "count"))
     var connectionsMax: String?
 
     @Option(
