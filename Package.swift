@@ -237,8 +237,8 @@ let package = Package(
             "EndToEndTests",
             [
                 "ByteText", "ClientConformance", "Locking", "PushRegistryClient", "PushRegistryTesting",
-                "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient", "SeededRandom", crypto,
-                logging,
+                "RegistryStore", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
+                "SeededRandom", crypto, logging,
             ],
             // Exports of other systems, written for these tests.
             resources: [.copy("Import/Exports")]),

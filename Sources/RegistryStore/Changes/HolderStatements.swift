@@ -17,7 +17,7 @@ enum HolderStatements {
     }
 
     /// PUT …/installations/{installId} (R1, R4): adds a row for each token that has none.
-    private static let addSQL = PreparedSQL(
+    static let addSQL = PreparedSQL(
         values: InsertedValues(
             "INSERT INTO token_holder (app_id, provider, token_sha256, install_id)", row: "$1, $2::provider, $3, $4",
             then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
@@ -42,7 +42,7 @@ enum HolderStatements {
     }
 
     /// Every call that moves a token or ends an installation (R1, R4): moves tokens.
-    private static let moveSQL = PreparedSQL(
+    static let moveSQL = PreparedSQL(
         """
         UPDATE token_holder h SET install_id = k.install_id
         FROM unnest($2::text[]::provider[], $3::bytea[], $4::text[]) AS k (provider, token_sha256, install_id)

@@ -102,7 +102,7 @@ enum EventStatements {
         """)
 
     /// Every call that changes a binding, on Citus (R12): writes events.
-    private static let appendOnCitus = PreparedSQL(
+    static let appendOnCitus = PreparedSQL(
         insertNumbered(TokenEvent.batch.list.names, TokenEvent.batch.list.values, of: TokenEvent.batch.list),
         values: InsertedValues(
             """

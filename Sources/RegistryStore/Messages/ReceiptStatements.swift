@@ -14,7 +14,7 @@ enum ReceiptStatements {
     }
 
     /// POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts.
-    private static let countSQL = PreparedSQL { source in
+    static let countSQL = PreparedSQL { source in
         let rows: PostgresSQL = """
             unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[])
                 AS k (message, installation, events, cell)
@@ -43,7 +43,7 @@ enum ReceiptStatements {
     }
 
     /// Keeps the first time, unless the installation has another user now.
-    private static let targetSQL = PreparedSQL { source in
+    static let targetSQL = PreparedSQL { source in
         let rows: PostgresSQL = """
             unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS k (installation, cell, install_id, user_id)
             """

@@ -134,7 +134,7 @@ enum GuardStatements {
     }
 
     /// A logout of the user ends a session that left before it. A session that has a row keeps it.
-    private static let leaveSessions = PreparedSQL { source in
+    static let leaveSessions = PreparedSQL { source in
         let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
         return """
             INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number)
@@ -155,7 +155,7 @@ enum GuardStatements {
     }
 
     /// POST …/installations/{installId}/logout (R6): records logouts of installations.
-    private static let addInstallationLogouts = PreparedSQL { source in
+    static let addInstallationLogouts = PreparedSQL { source in
         let rows: PostgresSQL = "unnest($3::text[], $4::bytea[], $5::text[]) AS k (install_id, user_sha256, session_id)"
         return """
             INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)

@@ -24,7 +24,7 @@ enum TopicsEventStatements {
         """)
 
     /// PATCH …/topics and PUT …/installations/{installId}, on Citus (R12): writes events.
-    private static let appendOnCitus = PreparedSQL(
+    static let appendOnCitus = PreparedSQL(
         EventStatements.insertNumbered(
             "event, generation_after, \(sql: TopicsEvent.batch.list.names)",
             "'topicsChanged', k.generation_before, \(sql: TopicsEvent.batch.list.values)", of: TopicsEvent.batch.list))

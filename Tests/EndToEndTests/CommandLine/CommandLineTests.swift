@@ -34,7 +34,7 @@ struct CommandLineTests {
             ["apps", "create", "a"], ["apps", "policy", "get", "a"], ["apps", "move", "a"], ["keys", "list", "a"],
             ["topics", "list", "a"], ["messages", "list", "a"], ["segment", "count", "--app", "a", "--filter", "{}"],
             ["import", "/dev/null", "--format", "csv", "--app", "a"], ["rebuild-rollup"], ["verify"],
-            ["sql", "directory", "--plan"], ["distribute"],
+            ["distribute"],
         ]
         func expectRefusal(_ command: [String], _ environment: [String: String], _ words: String) async throws {
             let result = try await RegistryCommand.run(command, environment: environment)
@@ -96,7 +96,7 @@ struct CommandLineTests {
         ["topics", "delete"], ["messages"], ["messages", "list"], ["messages", "show"], ["cleanup"],
         ["cleanup", "run"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"], ["segment", "count"],
         ["segment", "breakdown"], ["segment", "export"], ["verify"], ["rebuild-rollup"], ["import"], ["distribute"],
-        ["config"], ["sql"], ["healthcheck"],
+        ["config"], ["healthcheck"],
     ])
     func help_isPrinted_forEverySubcommand(command: [String]) async throws {
         let result = try await RegistryCommand.run(command + ["--help"])
@@ -243,7 +243,6 @@ struct CommandLineTests {
     @Test(arguments: [
         ["migrate"], ["verify"], ["cleanup"], ["cleanup", "runs"], ["apps"], ["keys", "list", "a"], ["rebuild-rollup"],
         ["segment", "count", "--app", "a", "--filter", "{}"], ["import", "/dev/null", "--format", "csv", "--app", "a"],
-        ["sql", "--plan"],
     ])
     func commands_createNoDatabase(arguments: [String]) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "empty-\(UUID().uuidString)")
@@ -256,14 +255,6 @@ struct CommandLineTests {
             #expect(result.log.contains("PUSH_REGISTRY_DATABASE_URL") && !result.log.contains("Usage"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
         }
-    }
-
-    @Test func sql_printsStatements_withoutADatabase() async throws {
-        let one = try await RegistryCommand.run(["sql", "registration.lookUp"])
-        #expect(one.status == 0 && one.output.contains("PUT /v1/apps/{app}/installations/{installId} (R2): "))
-        #expect(one.output.contains("LEFT JOIN installation i ON i.app_id = $1") && !one.output.contains("checkOrder"))
-        let unknown = try await RegistryCommand.run(["sql", "nonsense"])
-        #expect(unknown.status == 64 && unknown.log.contains("registration") && !unknown.log.contains("Usage"))
     }
 
     @Test(arguments: [["migrate"], ["verify"], ["cleanup"]])

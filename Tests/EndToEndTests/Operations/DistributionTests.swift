@@ -3,6 +3,8 @@ import PostgresClient
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryStore
+
 extension EndToEnd {
     @Suite("On Citus, each app lies on one node and can be moved", .enabled(if: CitusCluster.isWanted))
     struct DistributionTests {
@@ -26,63 +28,118 @@ extension EndToEnd {
         /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
         @Test(
             arguments: [
-                "registration.lookUpOnCitus", "registration.changeAlone", "registration.keepRevisions",
-                "registration.lock",
-                "notifications.statesOnCitus",
-                "guards.", "tokens.", "owners.", "installations.", "users.", "feedback.", "cells.",
+                Statement("lookUpOnCitus", RegistrationStatements.lookUpOnCitus),
+                Statement("changeAlone", RegistrationStatements.changeAlone),
+                Statement("lock", RegistrationStatements.lock), Statement("holders", HolderStatements.lockSQL),
+                Statement("moved holders", HolderStatements.moveSQL), Statement("users", GuardStatements.users),
+                Statement("sessions", GuardStatements.sessions),
+                Statement("logouts", GuardStatements.installationLogouts),
+                Statement("end session", GuardStatements.endSession), Statement("refuse", GuardStatements.refuseUser),
+                Statement("end excepted", GuardStatements.endExceptedSession),
+                Statement("end sessions", GuardStatements.endSessionsOfBindings),
+                Statement("end owners", OwnerStatements.end), Statement("read", InstallationStatements.read),
+                Statement("lock installations", InstallationStatements.lock),
+                Statement("lock of user", UserStatements.lockOfUser),
+                Statement("lock of session", UserStatements.lockOfSession), Statement("list", UserStatements.list),
+                Statement("seen", UserStatements.seenWithUser), Statement("left", UserStatements.leftByUser),
+                Statement("anonymize", UserStatements.anonymizeEvents),
+                Statement("forget registrant", UserStatements.forgetRegistrant),
+                Statement("forget owners", UserStatements.forgetFormerOwners),
+                Statement("delete owners", UserStatements.deleteOwners),
+                Statement("texts", RollUpCellStatements.addTextsOnCitus),
+                Statement("cells", RollUpCellStatements.addCellsOnCitus),
+                Statement("find cells", RollUpCellStatements.find),
+                Statement("notifications", NotificationStatements.statesOnCitus),
             ] + Self.inserts)
-        func statement_isExecutedOnTheNodeOfItsApp_inOneStep(name: String) async throws {
-            let plans = try await RegistryCommand.run([
-                "sql", name, "--plan", "--database-url", Registry.shared.cluster.connectionString,
-            ])
-            #expect(plans.status == 0 && plans.output.contains("-- "))
-            #expect(!plans.output.contains("Distributed Subplan"), "\(plans.output)")
-            #expect(!plans.output.contains(#/Task Count: (?![01]\b)/#))
+        func statement_isExecutedOnTheNodeOfItsApp_inOneStep(_ statement: Statement) async throws {
+            let plan = try await statement.plan()
+            #expect(!plan.contains("Distributed Subplan"), "\(plan)")
+            #expect(!plan.contains(#/Task Count: (?![01]\b)/#), "\(plan)")
         }
 
         /// What registrations, feedback, logouts, topics, notifications and receipts insert.
         private static let inserts = [
-            "tokens.add", "changes.insert", "changes.keepSnapshots",
-            "registration.keepRevisions", "registration.touch", "changes.bind", "changes.snap", "changes.step",
-            "guards.leaveSessions", "guards.keepSession", "guards.addInstallationLogouts",
-            "owners.begin", "events.appendOnCitus", "topics.appendOnCitus", "cells.append", "notifications.addCounters",
-            "notifications.add", "notifications.remember", "messages.count", "messages.target",
+            Statement("add holders", HolderStatements.addSQL), Statement("insert", ChangeStatements.insert),
+            Statement("keep snapshots", ChangeStatements.keepSnapshots),
+            Statement("keep revisions", RegistrationStatements.keepRevisions),
+            Statement("touch", RegistrationStatements.touch), Statement("bind", ChangeStatements.bind),
+            Statement("snap", ChangeStatements.snap), Statement("step", ChangeStatements.step),
+            Statement("leave", GuardStatements.leaveSessions), Statement("keep session", GuardStatements.keepSession),
+            Statement("add logouts", GuardStatements.addInstallationLogouts),
+            Statement("begin owners", OwnerStatements.begin), Statement("events", EventStatements.appendOnCitus),
+            Statement("topics", TopicsEventStatements.appendOnCitus), Statement("deltas", RollUpDeltaStatements.append),
+            Statement("counters", NotificationStatements.addCounters),
+            Statement("add notifications", NotificationStatements.add),
+            Statement("remember", NotificationStatements.remember), Statement("receipts", ReceiptStatements.countSQL),
+            Statement("targets", ReceiptStatements.targetSQL),
         ]
 
         /// Else Citus executes the SELECT on the coordinator and copies its rows to the node, for ten times the CPU
         /// time.
         @Test(arguments: Self.inserts)
-        func insert_isExecutedOnTheNodeOfItsApp(name: String) async throws {
-            let plans = try await RegistryCommand.run([
-                "sql", name, "--plan", "--database-url", Registry.shared.cluster.connectionString,
-            ])
-            #expect(plans.output.contains(#/Task Count: [01]\b/#), "\(plans.output)")
-            #expect(!plans.output.contains("pull to coordinator") && !plans.output.contains("no plan"))
+        func insert_isExecutedOnTheNodeOfItsApp(_ statement: Statement) async throws {
+            let plan = try await statement.plan()
+            #expect(plan.contains(#/Task Count: [01]\b/#), "\(plan)")
+            #expect(!plan.contains("pull to coordinator"))
         }
 
         /// Citus plans a join or an INSERT … SELECT at each execution, which costs more than the execution.
         @Test(
             arguments: [
-                "registration.lookUpOnCitus", "registration.checkOrder", "guards.users", "guards.sessions",
-                "guards.installationLogouts",
+                Statement("lookUpOnCitus", RegistrationStatements.lookUpOnCitus),
+                Statement("checkOrder", RegistrationStatements.checkOrder), Statement("users", GuardStatements.users),
+                Statement("sessions", GuardStatements.sessions),
+                Statement("logouts", GuardStatements.installationLogouts),
             ])
-        func statementOfOneTable_isPlannedOnceForASession(name: String) async throws {
-            let list = try await RegistryCommand.run(["sql", name, "--json"])
-            let statements = try JSON(parsing: Array(list.output.utf8)).array.flatMap { $0["statements"].array }
-            let statement = try #require(statements.first { $0["name"].string == name })
-            let sql = try #require(statement["sqlOnCitus"].string ?? statement["sql"].string)
-            let count = sql.matches(of: #/\$(\d+)/#).compactMap { Int($0.output.1) }.max() ?? 0
-            let values = (["1"] + Array(repeating: "NULL", count: count - 1)).joined(separator: ", ")
-            let plans = try await Registry.shared.database.withTransaction { transaction in
-                for text in ["PREPARE planned AS \(sql)"] + Array(repeating: "EXECUTE planned (\(values))", count: 7) {
-                    _ = try await transaction.execute(PostgresStatement(PostgresSQL(trusted: text)).unprepared())
-                }
-                let plans: Int64 = try await transaction.execute(
-                    "SELECT generic_plans FROM pg_prepared_statements WHERE name = 'planned'")[0].decode(0)
-                _ = try await transaction.execute("DEALLOCATE planned")
-                return plans
+        func statementOfOneTable_isPlannedOnceForASession(_ statement: Statement) async throws {
+            let plans = try await statement.prepared { transaction, name, values in
+                for _ in 0..<7 { _ = try await transaction.run("EXECUTE \(name) \(values)") }
+                return try await transaction.execute(
+                    "SELECT generic_plans FROM pg_prepared_statements WHERE name = \(name)")[0]
+                    .decode(0, as: Int64.self)
             }
             #expect(plans == 2, "Five executions have plans of their own.")
+        }
+
+        /// A statement of the store as Citus gets it.
+        struct Statement: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            private let sql: PreparedSQL
+
+            init(_ name: String, _ sql: PreparedSQL) {
+                (testDescription, self.sql) = (name, sql)
+            }
+
+            /// Of app 1, and NULL for every other value. Empty if Citus cannot explain it (0A000), as with some
+            /// statements that it executes.
+            func plan() async throws -> String {
+                do {
+                    return try await prepared { transaction, name, values in
+                        _ = try await transaction.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+                        return try await transaction.run("EXPLAIN EXECUTE \(name) \(values)")
+                            .map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
+                    }
+                } catch let error as PostgresError where error.sqlState == "0A000" {
+                    return ""
+                }
+            }
+
+            /// - Parameter body: gets the statement's name, and its values in parentheses.
+            func prepared<Value: Sendable>(
+                _ body: (_ transaction: PostgresTransaction, _ name: String, _ values: String) async throws -> Value
+            ) async throws -> Value {
+                let name = "planned_" + String(UInt64.random(in: 0 ... .max), radix: 36)
+                return try await Registry.shared.database.withTransaction { transaction in
+                    _ = try await transaction.run("PREPARE \(name) AS \(sql.distributedText ?? sql.text)")
+                    let count: Int64 = try await transaction.execute(
+                        "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = \(name)")[0]
+                        .decode(0)
+                    let values = ["1"] + Array(repeating: "NULL", count: Int(count) - 1)
+                    let value = try await body(transaction, name, "(\(values.joined(separator: ", ")))")
+                    _ = try await transaction.run("DEALLOCATE \(name)")
+                    return value
+                }
+            }
         }
 
         /// Positions and deltas are compared with transactions of the coordinator.
@@ -169,5 +226,11 @@ extension EndToEnd {
             try #require(result.status == 0, "\(result.log)")
             return try JSON(parsing: Array(result.output.utf8))
         }
+    }
+}
+
+extension PostgresTransaction {
+    fileprivate func run(_ text: String) async throws -> PostgresResult {
+        try await execute(PostgresStatement(PostgresSQL(trusted: text)).unprepared())
     }
 }
