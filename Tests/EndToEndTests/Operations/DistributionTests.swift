@@ -1,5 +1,6 @@
 import EmbeddedPostgres
 import PostgresClient
+import PushRegistry
 import RegistryTestSupport
 import Testing
 
@@ -158,6 +159,22 @@ extension EndToEnd {
                     "SELECT position FROM token_event WHERE app_id = \(number)", as: Int64.self)
                 #expect(written.count == 1 && written.allSatisfy { (first...last).contains($0) })
                 #expect(positions.count == 1 && positions.allSatisfy { (first...last).contains($0) })
+            }
+        }
+
+        /// So are changes of messages.
+        @Test func changesOfMessages_nameTransactionsOfTheCoordinator() async throws {
+            let app = try await RegistryApp.make()
+            let number = try await app.number()
+            var delta = MessageDelta()
+            delta.count(targeted: 1, of: MessageNumber(1), in: 1)
+            let append = try #require(delta.statement(in: AppNumber(number)))
+            try await app.database.withTransaction { transaction in
+                let own: Int64 = try await transaction.execute(Self.transactionID)[0].decode(0)
+                _ = try await transaction.execute(append)
+                let written = try await transaction.execute(
+                    "DELETE FROM message_delta WHERE app_id = \(number) RETURNING transaction_id")
+                #expect(try written.map { try $0.decode(0) } == [own])
             }
         }
 
