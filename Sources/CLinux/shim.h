@@ -19,4 +19,8 @@ static inline int unacknowledged_bytes(int descriptor, int *count) {
     return ioctl(descriptor, SIOCOUTQ, count);
 }
 
+static inline int unread_bytes(int descriptor, int *count) {
+    return ioctl(descriptor, FIONREAD, count);
+}
+
 #endif

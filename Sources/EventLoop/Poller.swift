@@ -14,6 +14,8 @@ public struct Readiness: OptionSet, Sendable {
     public static let readable = Readiness(rawValue: EPOLLIN.rawValue)
     /// `EPOLLOUT`: the socket accepts bytes, or an attempt to connect has ended (connect(2)).
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
+    /// `EPOLLRDHUP`: the peer has finished sending. Without it, a descriptor whose bytes are not read does not tell.
+    public static let hungUp = Readiness(rawValue: EPOLLRDHUP.rawValue)
     /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never requested. One
     /// of the bits may be set alone, so test it with `isDisjoint(with:)`.
     public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)

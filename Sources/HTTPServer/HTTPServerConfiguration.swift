@@ -18,20 +18,24 @@ public struct HTTPServerConfiguration: Sendable {
     public var wireLimits = WireLimits()
 
     /// The most connections at once, over all loops. At the limit a new connection replaces one of its loop, or else of
-    /// another loop: one that has sent no request for `firstRequest`, else the longest idle one. If none is idle, it
-    /// waits in the kernel's queue. An idle connection costs 6 to 8 KB.
+    /// another loop: one that has sent no request for `firstRequest`, else the longest idle one; a request of which only
+    /// a part of the head has arrived does not count. If every connection has a request, it waits in the kernel's
+    /// queue. An idle connection costs 6 to 8 KB.
     public var connectionsMax = 20_000
 
     /// The most connections of one IPv4 address or one IPv6 /64; further ones are closed at once. Off by default: many
     /// users of a mobile network share one address.
     public var connectionsPerAddressMax: Int?
 
-    /// Bytes of requests and responses that the connections of one loop may hold together. Beyond, a connection that
-    /// holds `heldBytesFree` is not read, and gets a 503 after `Timeouts.memory`.
+    /// Bytes of requests that the connections of one loop may hold together, if their routes have admitted them. A
+    /// larger request than `heldBytesFree` waits for its share before it is read, in turn with other networks, and gets
+    /// a 503 after `Timeouts.memory`.
+    ///
+    /// Requests that need no admission share a quarter of this besides, and unsent responses a half: beyond, the slowest
+    /// readers are disconnected. No response is refused for want of memory.
     public var heldBytesMax = 64 * 1024 * 1024
 
-    /// The bytes that each connection may hold even while the loop's connections hold `heldBytesMax`: most requests are
-    /// smaller. A response with a larger body then becomes a 503.
+    /// The bytes of a request that each connection may hold in any case. Most requests are smaller.
     public var heldBytesFree = 4 * 1024
 
     /// The average rate at which a client must read its response, measured over each `Timeouts.write`; a slower client
@@ -64,17 +68,18 @@ extension HTTPServerConfiguration {
     public struct Timeouts: Sendable {
         /// From accepting to the end of the TLS handshake.
         public var handshake: Duration = .seconds(10)
-        /// From a head's first byte to its last (408). It stops slow-loris clients.
+        /// From a head's first byte, or from when there was memory for the rest, to its last (408). It stops slow-loris
+        /// clients.
         public var head: Duration = .seconds(10)
-        /// From the end of the head to the end of the body (408).
+        /// From the end of the head, or from when there was memory for it, to the end of the body (408).
         public var body: Duration = .seconds(30)
         /// From the end of the request to the head of its response (503); the handler is cancelled. Also the longest
         /// pause of a streamed response, after which the connection is reset.
         public var handler: Duration = .seconds(30)
         /// The interval over which a client's reading rate is measured, see `readBytesPerSecondMin`.
         public var write: Duration = .seconds(30)
-        /// How long a request may wait to be read while the loop holds `heldBytesMax` (503).
-        public var memory: Duration = .seconds(2)
+        /// How long a request may wait for memory before it is read (503).
+        public var memory: Duration = .seconds(30)
         /// Between requests, and before the first. Longer than the 60 s that load balancers keep a connection, so that
         /// they close first and never send a request into a closing one.
         public var idle: Duration = .seconds(75)

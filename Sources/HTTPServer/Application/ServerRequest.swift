@@ -1,16 +1,18 @@
 public import HTTPTypes
 public import HTTPWire
 
-/// One request, as a handler sees it. Copying it copies one reference.
+/// One request, as a handler sees it. Copying it copies references.
 public struct ServerRequest: Sendable {
     private let exchange: Exchange
+    private let content: RequestContent
     /// As received. Its fields may contain credentials.
     public let head: RequestHead
 
     /// - Parameter exchange: must have a head and an endpoint.
-    init(_ exchange: Exchange) {
+    init(_ exchange: Exchange, _ content: RequestContent) {
         guard let head = exchange.head else { preconditionFailure("a handler needs a request") }
         self.exchange = exchange
+        self.content = content
         self.head = head
     }
 
@@ -38,8 +40,10 @@ public struct ServerRequest: Sendable {
     ///   handler decides which checks come first. Such a body is not kept.
     public var body: [UInt8] {
         get throws(Problem) {
-            if exchange.isBodyTooLarge { throw .bodyTooLarge }
-            return exchange.body
+            switch content {
+            case .bytes(let bytes): return bytes
+            case .tooLarge: throw .bodyTooLarge
+            }
         }
     }
 }

@@ -16,6 +16,8 @@ public struct ServerResponse: Sendable {
         case none
         /// Held in memory until it is sent. Its length becomes `Content-Length`.
         case bytes([UInt8])
+        /// Like `bytes`, the same for every client: connections that send it at the same time share it.
+        case constant([UInt8])
         /// A body of any length, sent as it is produced. The producer runs in the request's task, on the connection's
         /// loop. If it throws, the connection is reset, so that the client can see that the body is incomplete. It does
         /// not run for HEAD.

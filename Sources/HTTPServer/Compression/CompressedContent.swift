@@ -32,6 +32,6 @@ public struct CompressedContent: Sendable {
         }
         fields[.contentType] = contentType
         if sendsGzip { fields[.contentEncoding] = "gzip" }
-        return ServerResponse(.ok, fields: fields, body: .bytes(sendsGzip ? gzip : plain))
+        return ServerResponse(.ok, fields: fields, body: .constant(sendsGzip ? gzip : plain))
     }
 }

@@ -4,22 +4,22 @@ import HTTPWire
 /// The decisions of one connection, as a value: events in, actions out. It has no socket, no clock and no task.
 ///
 /// Each event is a function. After an event the driver performs what ``next()`` returns until it returns nil. Then it
-/// calls ``updateDeadlines(now:unacknowledged:)`` and applies ``interest`` and ``nextDeadline``. Requests are served
-/// one after another, in order.
+/// calls ``updateDeadlines(now:unacknowledged:)`` and applies ``interest``, ``nextDeadline`` and the credit that it
+/// still needs. Requests are served one after another, in order.
 ///
 /// The phases, their timeouts (`Timeouts`) and their transitions:
 ///
 /// - **receiving**: waits for the next request or reads it. Timeouts: `handshake` and `idle` before the first byte, or
 ///   `idleDrain` while draining; `head` from the first byte (408); `body` from the end of the head (408); `memory`
-///   while the loop's memory is exhausted and this connection may not be read (503). A head leads to *routing*, a
-///   complete request to *responding*. A malformed request gets its response and leads to *finishing*.
+///   while it waits for credit (503), after which the time for the head or the body begins anew, once. A head leads to
+///   *routing*, a complete request to *responding*. A malformed request gets its response and leads to *finishing*.
 /// - **routing**: the driver finds the route at once; back to *receiving*.
-/// - **admitting**: the body has not arrived yet and the route checks the head. Timeout: `handler` (503). Nothing is
-///   read. Admission leads back to *receiving*; a refusal is the response and leads to *finishing*.
+/// - **admitting**: the body has not arrived and does not fit, or the client waits for `100 Continue`: the route checks
+///   the head. Timeout: `handler` (503). Nothing is read. Admission leads back to *receiving*; a refusal is the
+///   response and leads to *finishing*.
 /// - **responding**: the handler runs. Timeouts: `handler` (503), `halfClosed` once the client has stopped sending. Up
-///   to `pipelinedBytesMax` are read ahead. The response leads to *receiving* or *finishing*, the head of a streamed
-///   response to *streaming*. While the loop's memory is exhausted, a body of more than `heldBytesFree` is not sent:
-///   the response is a 503 and leads to *finishing*.
+///   to `heldBytesFree` are read ahead. The response leads to *receiving* or *finishing*, the head of a streamed
+///   response to *streaming*.
 /// - **streaming**: a streamed response has begun. Timeout between two writes of its producer: `handler`. This and
 ///   every other failure resets the connection, because no other response may follow. Its end leads to *receiving* or
 ///   *finishing*.
@@ -30,59 +30,72 @@ import HTTPWire
 /// - **closed**: the descriptor is closed. The only actions that follow report the exchanges that were cut.
 ///
 /// In every phase, while bytes wait for the client, it must read `readBytesPerSecondMin` on average in each `write`
-/// interval, else the connection is reset. No request begins while `outputHighWatermarkBytes` or `unsentResponsesMax`
-/// wait, or, while the loop's memory is exhausted, any byte. A broken transport leads to *closed*.
+/// interval, else the connection is reset. No request begins while `outputHighWatermarkBytes` or
+/// `SendQueue.responsesMax` wait. A broken transport leads to *closed*.
 struct ConnectionState: ~Copyable {
     typealias Instant = ContinuousClock.Instant
+
+    /// An action that the driver must perform.
+    enum Action {
+        /// Read at most `bytesMax` bytes from the transport once, and report the result: `received`, `readWouldBlock`,
+        /// `inputEnded` or `transportFailed`.
+        case read(bytesMax: Int)
+        /// Send `sending.output`, as much as the transport accepts, and report it: `sent` or `transportFailed`.
+        case send
+        /// Find the route of the request, and report it: `begin`.
+        case route(RequestHead)
+        /// Let the route check the head, and report `admitted`, or `respond` with the refusal.
+        case admit(Exchange)
+        /// Ask for memory for the request, or for a head if there is none yet, and report `granted` or `claimRefused`.
+        case claim(bytes: Int, Exchange?)
+        /// Run the handler, and report `respond`, or `beginStream` and what follows.
+        case run(Exchange, RequestContent)
+        /// Render the problem as the connection's last response, and report `respondLast`.
+        indirect case refuse(Problem, Exchange?)
+        /// Cancel the handler: its response is not needed any more.
+        case cancel(Exchange)
+        /// The exchange is over: notify the observer.
+        case finished(Exchange, Outcome)
+        /// The producer of the stream waits and may continue.
+        case resumeStream
+        /// Inform the peer that nothing more follows.
+        case finishWriting
+        /// Close the descriptor; `reset` tells the peer that the response is incomplete.
+        case close(reset: Bool)
+    }
 
     enum Phase {
         case receiving, routing, admitting, responding, streaming, refusing, finishing, lingering, closed
     }
 
-    /// Reads from a connection before others get their turn. With a full buffer each, that is 256 KiB.
-    static let readsPerTurnMax = 4
-    /// Whole responses that wait for the client. Each holds the head of its request, which the access log needs.
-    static let unsentResponsesMax = 64
-
     let rules: ConnectionRules
     private(set) var phase = Phase.receiving
-    private(set) var output = OutputBuffer()
-    /// The request being handled, until its response is written.
-    private(set) var exchange: Exchange?
-    /// The loop's memory is exhausted: each connection may hold only `heldBytesFree`. Set by the driver.
-    var isMemoryShort = false
+    private(set) var intake: Intake
+    var sending = SendQueue()
+    private var deadlines = Deadlines()
+
     /// Whether the head of a request has arrived.
     private(set) var hasBegunRequest = false
-    /// The TLS handshake is not complete. Set by the driver.
-    var isHandshaking = false
+    private var isHandshaking: Bool
+    private var isDraining: Bool
+    /// The request whose handler or check runs; it is cancelled if its response is not needed any more.
+    private var running: Exchange?
+    /// The response of a refusal, until the driver renders it.
+    private var refusal: Problem?
+    /// The end of the connection, until the driver closes the descriptor: whether with RST.
+    private var closing: Bool?
 
-    private var parser: RequestParser
+    private var outcome = Outcome()
     private var stream: ResponseBodyEncoder?
     private var isStreamKeepAlive = false
-    private var isStreamWaiting = false
-    private var isDraining = false
-    /// The client has stopped sending.
-    private var inputHasEnded = false
-    private var isReadable = false
-    private var isWritable = true
-    /// The transport holds bytes that the socket did not accept.
-    private var transportHasUnsentBytes = false
-    private var readsLeft = readsPerTurnMax
-    /// The exchanges whose responses are written but not sent yet, in order: a list linked by `following`.
-    private var firstSending: Exchange?
-    private var lastSending: Exchange?
-    private var sendingCount = 0
-    /// Actions that do not follow from the other properties.
-    private var queued: [Action] = []
+    /// The producer waits until at most these bytes are unsent.
+    private var streamResumesAt: Int?
 
-    private var deadlines = ConnectionDeadlines()
-    /// When the first byte of the current head was there; nil if no head is being read.
-    private var headStart: Instant?
-
-    init(_ rules: ConnectionRules, isDraining: Bool = false) {
+    init(_ rules: ConnectionRules, isHandshaking: Bool = false, isDraining: Bool = false) {
         self.rules = rules
+        self.isHandshaking = isHandshaking
         self.isDraining = isDraining
-        parser = RequestParser(limits: rules.wire)
+        intake = Intake(rules)
     }
 }
 
@@ -91,229 +104,204 @@ struct ConnectionState: ~Copyable {
 extension ConnectionState {
     /// The next action; nil if there is nothing to do until the next event.
     mutating func next() -> Action? {
-        if !queued.isEmpty { return queued.removeFirst() }
-        if phase == .closed { return nil }
-        if let exchange = popSent() { return .finished(exchange) }
-        if isStreamWaiting, !isStreamFull {
-            isStreamWaiting = false
-            return .resumeStream
-        }
-        if let action = parse() { return action }
-        if hasOutput, isWritable { return .send }
-        if phase == .finishing, !hasOutput { return linger() }
-        if isReadable, wantsInput, readsLeft > 0 {
-            readsLeft -= 1
-            return .read(bytesMax: readBytesMax)
-        }
-        return nil
+        if let cancelled = takeCancelled() { return .cancel(cancelled) }
+        if phase == .closed { return nextOfClosed() }
+        if phase == .refusing, let problem = refusal.take() { return .refuse(problem, intake.exchange) }
+        if let sent = sending.popSent() { return .finished(sent.exchange, sent.outcome) }
+        if let limit = streamResumesAt, sending.output.count <= limit { return resumeStream() }
+        if phase == .receiving, let action = parse() { return action }
+        if sending.canSend { return .send }
+        if phase == .finishing, sending.isEmpty { return linger() }
+        guard wantsInput, intake.takeRead() else { return nil }
+        return .read(bytesMax: phase == .lingering ? .max : intake.room)
     }
 
-    /// The readiness to poll the socket for.
-    var interest: (readable: Bool, writable: Bool) { (wantsInput, hasOutput && phase != .closed) }
-
-    /// Whether there is more to read that no poller reports: the driver must continue after the other connections'
-    /// turn.
-    var hasMoreToRead: Bool { isReadable && wantsInput }
-
-    /// Between requests, with no byte of the next one.
-    var isIdle: Bool { phase == .receiving && exchange == nil && !hasOutput && parser.phase == .idle }
-
-    /// The bytes of requests and responses that the connection holds: unread input, heads, bodies and unsent output.
-    var heldByteCount: Int {
-        var count = parser.unreadByteCount + output.count + (exchange?.heldByteCount ?? 0)
-        var sending = firstSending
-        while let exchange = sending {
-            count += exchange.heldByteCount
-            sending = exchange.following
-        }
-        return count
+    private mutating func nextOfClosed() -> Action? {
+        if let reset = closing.take() { return .close(reset: reset) }
+        if let sent = sending.pop() { return .finished(sent.exchange, sent.outcome) }
+        return streamResumesAt == nil ? nil : resumeStream()
     }
 
-    private var hasOutput: Bool { !output.isEmpty || transportHasUnsentBytes }
-
-    private mutating func popSent() -> Exchange? {
-        guard !transportHasUnsentBytes, let exchange = firstSending, exchange.outputEnd <= output.sentTotal else {
-            return nil
-        }
-        firstSending = exchange.following
-        exchange.following = nil
-        sendingCount -= 1
-        if firstSending == nil { lastSending = nil }
-        exchange.isComplete = true
-        return exchange
+    private mutating func resumeStream() -> Action {
+        streamResumesAt = nil
+        return .resumeStream
     }
 
     private mutating func linger() -> Action {
         phase = .lingering
-        if inputHasEnded { close(reset: false) }
+        if intake.hasEnded { close(reset: false) }
         return .finishWriting
     }
 
-    /// Whether to read on. Unread input is limited; TCP then slows the client down.
-    var wantsInput: Bool {
-        guard !inputHasEnded else { return false }
+    /// The request whose handler still runs although its response is not needed any more.
+    private mutating func takeCancelled() -> Exchange? {
         switch phase {
-        case .receiving, .routing, .responding, .streaming:
-            return parser.unreadByteCount < rules.pipelinedBytesMax && !isStalled
-        case .admitting, .refusing, .finishing, .closed: return false
-        case .lingering: return true
+        case .admitting, .responding, .streaming: nil
+        case .receiving, .routing, .refusing, .finishing, .lingering, .closed: running.take()
         }
     }
 
-    /// The connection holds as much as it may while the loop's memory is exhausted.
-    private var isStalled: Bool { isMemoryShort && heldByteCount >= rules.heldBytesFree }
+    /// The readiness to poll the socket for.
+    var interest: (readable: Bool, writable: Bool) { (wantsInput, !sending.isEmpty && phase != .closed) }
 
-    /// The size of the next read. At least 1 if `wantsInput`, because a stalled connection is not read.
-    private var readBytesMax: Int {
-        isMemoryShort && phase != .lingering ? rules.heldBytesFree - heldByteCount : .max
+    /// Whether there is more to read that no poller reports: the driver must continue after the other connections'
+    /// turn.
+    var hasUnpolledInput: Bool { wantsInput && intake.hasUnpolledInput }
+
+    /// Between requests, with no byte of the next one.
+    var isIdle: Bool { isDispensable && intake.isIdle }
+
+    /// Without a request: at most a part of a head has arrived.
+    var isDispensable: Bool { phase == .receiving && sending.isEmpty && intake.exchange == nil }
+
+    var wantsInput: Bool {
+        switch phase {
+        case .receiving, .routing, .responding, .streaming: intake.hasRoom
+        case .admitting, .refusing, .finishing, .closed: false
+        case .lingering: !intake.hasEnded
+        }
+    }
+
+    /// Whether the request waits unread, so that only a hang-up would tell that its client has left.
+    var waitsUnread: Bool { phase == .admitting || intake.need != nil }
+
+    /// Whether the request can still become complete, if the client sends nothing after these bytes.
+    func canComplete(with unreadByteCount: Int) -> Bool {
+        guard phase != .closed, let expected = intake.expectedByteCount else { return true }
+        return unreadByteCount >= expected
     }
 }
 
 // MARK: - From bytes to requests
 
 extension ConnectionState {
-    /// Parses requests from the input, unless a request is being handled or too much output waits.
+    /// Parses requests from the input, unless too much output waits.
     private mutating func parse() -> Action? {
-        while phase == .receiving, mayParse {
-            do {
-                switch try parser.nextEvent() {
+        if intake.exchange == nil, sending.isFull(rules) { return nil }
+        do {
+            while true {
+                if intake.isBodyRefused { return run() }
+                switch try intake.nextEvent() {
                 case .head(let head):
                     phase = .routing
                     return .route(head)
-                case .body(let bytes): appendToBody(bytes)
+                case .body(let bytes): intake.append(body: bytes)
                 case .end: return run()
-                case nil:
-                    if let exchange, !exchange.isAdmitted {
-                        phase = .admitting
-                        return .admit(exchange)
-                    }
-                    // Input that the transport still holds comes before the end of the input.
-                    guard inputHasEnded || parser.phase == .closed else { return nil }
-                    try parser.finish()
-                    phase = .finishing
+                case nil: return try needMore()
                 }
-            } catch {
-                return receivingFailed(error)
             }
+        } catch {
+            return receivingFailed(error)
         }
-        return nil
     }
 
-    /// While memory is short, a request begins only once the output is sent. A request that has begun is read on.
-    private var mayParse: Bool {
-        guard output.count < rules.outputHighWatermarkBytes, sendingCount < Self.unsentResponsesMax else {
-            return false
+    private mutating func needMore() throws(WireError) -> Action? {
+        guard !intake.hasEnded, intake.canParseOn else {
+            // Input that the transport still holds comes before the end of the input.
+            try intake.finish()
+            phase = .finishing
+            return nil
         }
-        return exchange != nil || !isMemoryShort || !hasOutput
+        switch intake.prepareToRead() {
+        case nil: return nil
+        case .admit(let exchange):
+            phase = .admitting
+            running = exchange
+            return .admit(exchange)
+        case .claim(_, let bytes): return .claim(bytes: bytes, intake.exchange)
+        case .sendContinue:
+            ResponseEncoder.encodeContinue(into: &sending.output.bytes)
+            return nil
+        }
     }
 
     /// A body beyond its limit goes to the handler, which may refuse the request for another reason first. Any other
     /// error gets its response here. In both cases the rest of the input is not parsed as a request.
     private mutating func receivingFailed(_ error: WireError) -> Action? {
-        guard error.reason == .bodyTooLarge, let exchange else {
+        guard error.reason == .bodyTooLarge, intake.exchange != nil else {
             refuse(Problem(error))
-            return queued.isEmpty ? nil : queued.removeFirst()
+            return next()
         }
-        exchange.isBodyTooLarge = true
-        exchange.body = []
+        intake.refuseBody()
         return run()
     }
 
     private mutating func run() -> Action? {
         phase = .responding
-        return exchange.map(Action.run)
+        running = intake.exchange
+        return running.map { .run($0, intake.takeContent()) }
     }
 
     /// Starts the exchange of a `route` action; it has its target now.
     mutating func begin(_ exchange: Exchange) {
-        guard phase == .routing, let head = exchange.head else { return }
-        self.exchange = exchange
+        guard phase == .routing else { return }
         hasBegunRequest = true
-        headStart = nil
+        outcome = Outcome()
+        deadlines.headIsComplete()
         phase = .receiving
-        guard head.bodyFraming != .none else { return }
-        let wanted = exchange.bodyBytesMax
-        guard head.expectsContinue else {
-            parser.bodyBytesMax = max(wanted, rules.droppedBodyBytesMax)
-            return
-        }
-        // With `Expect: 100-continue`, an unwanted body gets the final response at once. Without it, up to
-        // `droppedBodyBytesMax` is read and discarded, so that the connection survives.
-        parser.bodyBytesMax = wanted
-        if !head.hasBody(within: wanted) {
-            parser.close()
-            exchange.isBodyTooLarge = true
-            if let action = run() { queued.append(action) }
-        } else if exchange.isAdmitted {
-            ResponseEncoder.encodeContinue(into: &output.bytes)
-        }
+        intake.begin(exchange)
     }
 
     /// The route accepts the head, so the body is read.
     mutating func admitted(_ exchange: Exchange) {
-        guard phase == .admitting, self.exchange === exchange else { return }
-        exchange.isAdmitted = true
+        guard phase == .admitting, isCurrent(exchange) else { return }
+        running = nil
+        intake.admit()
         phase = .receiving
-        if exchange.head?.expectsContinue == true { ResponseEncoder.encodeContinue(into: &output.bytes) }
     }
 
-    private mutating func appendToBody(_ bytes: ArraySlice<UInt8>) {
-        guard let exchange else { return }
-        exchange.bodyByteCount += bytes.count
-        if exchange.bodyByteCount > exchange.bodyBytesMax {
-            exchange.isBodyTooLarge = true
-            exchange.body = []
-        } else {
-            if exchange.body.isEmpty, case .length(let length)? = exchange.head?.bodyFraming {
-                exchange.body.reserveCapacity(length)
-            }
-            exchange.body.append(contentsOf: bytes)
-        }
-    }
+    /// The memory of the `claim` action is granted.
+    mutating func granted(_ bytes: Int) { intake.grant(bytes) }
+
+    /// The memory of the `claim` action can never be granted.
+    mutating func claimRefused() { refuse(.overloaded) }
+
+    /// Gives up credit that the connection does not need any more.
+    mutating func returnCredit() { intake.returnCredit() }
 }
 
 // MARK: - Events of the transport
 
+/// The state of a transport after a call.
+struct TransportStatus {
+    /// The TLS handshake is not complete.
+    var isHandshaking = false
+    /// It holds bytes that the socket did not accept.
+    var hasUnsentBytes = false
+    /// The input that it holds and cannot return yet, because a record is not complete.
+    var encryptedByteCount = 0
+}
+
 extension ConnectionState {
     /// The poller reports that there is something to read, or the driver continues reading.
-    mutating func becameReadable() {
-        isReadable = true
-        readsLeft = Self.readsPerTurnMax
-    }
+    mutating func becameReadable() { intake.becameReadable() }
 
-    mutating func becameWritable() { isWritable = true }
+    mutating func becameWritable() { sending.becameWritable() }
 
     /// - Parameter hasMore: the transport holds more input, which no poller reports.
     mutating func received(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) {
-        isReadable = hasMore
         switch phase {
-        case .receiving, .routing, .admitting, .responding, .streaming: parser.append(bytes)
-        case .refusing, .finishing, .lingering, .closed: break
+        case .receiving, .routing, .admitting, .responding, .streaming: intake.received(bytes, hasMore: hasMore)
+        case .refusing, .finishing, .lingering, .closed: intake.dropped(hasMore: hasMore)
         }
     }
 
-    mutating func readWouldBlock() { isReadable = false }
+    mutating func readWouldBlock() { intake.readWouldBlock() }
 
     /// The client has stopped sending. It may still want its responses.
     mutating func inputEnded() {
-        isReadable = false
-        inputHasEnded = true
+        intake.ended()
         if phase == .lingering { close(reset: false) }
     }
 
     /// The transport accepted `count` bytes of the output.
-    ///
-    /// - Parameter transportHasUnsentBytes: the transport holds bytes that the socket did not accept.
-    mutating func sent(_ count: Int, transportHasUnsentBytes: Bool) {
-        output.remove(count)
-        self.transportHasUnsentBytes = transportHasUnsentBytes
-        if hasOutput { isWritable = false }
-    }
+    mutating func sent(_ count: Int) { sending.sent(count) }
 
-    /// The transport may have bytes of its own to send, such as those of a handshake.
-    mutating func updateTransport(hasUnsentBytes: Bool) {
-        transportHasUnsentBytes = hasUnsentBytes
-        if hasUnsentBytes { isWritable = false }
+    /// After each call of the transport.
+    mutating func update(_ transport: TransportStatus) {
+        isHandshaking = transport.isHandshaking
+        intake.update(encryptedByteCount: transport.encryptedByteCount)
+        sending.update(transportHasUnsentBytes: transport.hasUnsentBytes)
     }
 
     /// The transport failed, or the peer reset the connection.
@@ -325,83 +313,81 @@ extension ConnectionState {
 extension ConnectionState {
     /// Whether the exchange still waits for its response, or for the rest of it.
     func isCurrent(_ exchange: Exchange) -> Bool {
-        guard self.exchange === exchange else { return false }
+        guard intake.exchange === exchange else { return false }
         switch phase {
         case .admitting, .responding, .streaming: return true
         case .receiving, .routing, .refusing, .finishing, .lingering, .closed: return false
         }
     }
 
-    /// Gives the output buffer memory, if it has none.
-    mutating func adoptBuffer(_ spare: inout [UInt8]) { output.adopt(&spare) }
-
-    /// Returns the output buffer's memory once it is not needed any more.
-    mutating func releaseBuffer() -> [UInt8]? { output.release() }
-
     /// Writes the whole response of the exchange, whose handler has ended.
     ///
     /// - Parameter date: the value of the field Date.
-    mutating func respond(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
+    /// - Throws: if the response cannot be encoded; a 500 goes out in its place.
+    mutating func respond(
+        to exchange: Exchange, with response: ServerResponse, date: [UInt8]
+    ) throws(ResponseError) {
         guard isCurrent(exchange), phase != .streaming, let head = exchange.head else { return }
-        exchange.body = []
-        if isMemoryShort, response.bodyByteCount > rules.heldBytesFree {
-            phase = .refusing
-            return queued.append(.refuse(.overloaded, exchange))
-        }
+        running = nil
         // The rest of an unread body would be parsed as the next request.
-        let canGoOn = phase == .responding && isParserOpen && !isDraining
+        let canGoOn = phase == .responding && intake.canParseOn && !isDraining
         let encoder = ResponseEncoder(for: head, isKeepAlive: canGoOn)
-        let isWhole = write(response, to: exchange, by: encoder, date: date)
-        end(exchange, isKeepAlive: isWhole && encoder.isKeepAlive)
+        var isWhole = false
+        defer { end(isKeepAlive: isWhole && encoder.isKeepAlive) }
+        try write(response, to: exchange, by: encoder, date: date)
+        isWhole = true
     }
 
     /// Writes the connection's last response. `exchange` is the current one, or a stand-in if the input was not a
     /// request.
-    mutating func respondLast(to exchange: Exchange, with response: ServerResponse, date: [UInt8]) {
+    mutating func respondLast(
+        to exchange: Exchange, with response: ServerResponse, date: [UInt8]
+    ) throws(ResponseError) {
         guard phase == .refusing else { return }
+        if intake.exchange == nil {
+            outcome = Outcome()
+            intake.begin(exchange)
+        }
+        defer { end(isKeepAlive: false) }
         let encoder = exchange.head.map { ResponseEncoder(for: $0, isKeepAlive: false) } ?? .closing
-        _ = write(response, to: exchange, by: encoder, date: date)
-        end(exchange, isKeepAlive: false)
+        try write(response, to: exchange, by: encoder, date: date)
     }
 
-    private var isParserOpen: Bool { parser.phase != .failed && parser.phase != .closed }
-
-    private mutating func end(_ exchange: Exchange, isKeepAlive: Bool) {
-        finish(exchange)
+    private mutating func end(isKeepAlive: Bool) {
+        finishExchange()
         phase = isKeepAlive ? .receiving : .finishing
-        if !isKeepAlive { parser.close() }
+        if !isKeepAlive { intake.close() }
     }
 
-    /// The response is written; the exchange ends once it is sent.
-    private mutating func finish(_ exchange: Exchange) {
-        exchange.outputEnd = output.end
-        if let lastSending { lastSending.following = exchange } else { firstSending = exchange }
-        lastSending = exchange
-        sendingCount += 1
-        self.exchange = nil
+    /// The response is written, or never will be; the exchange ends once it is sent.
+    private mutating func finishExchange() {
+        outcome.requestBodyByteCount = intake.bodyByteCount
+        if let exchange = intake.end() { sending.append(exchange, outcome) }
         deadlines.endWait()
     }
 
-    /// - Returns: false if the response could not be written and a 500 went out in its place.
     private mutating func write(
         _ response: ServerResponse, to exchange: Exchange, by encoder: ResponseEncoder, date: [UInt8]
-    ) -> Bool {
+    ) throws(ResponseError) {
+        let (body, isConstant): ([UInt8], Bool) =
+            switch response.body {
+            case .bytes(let bytes): (bytes, false)
+            case .constant(let bytes): (bytes, true)
+            case .none, .stream: ([], false)
+            }
         do {
-            let body: [UInt8] = if case .bytes(let bytes) = response.body { bytes } else { [] }
-            try encoder.encode(
-                response.status, response.fields, body: body.span, date: date,
-                more: { exchange.writeOwnFields(to: &$0) },
-                into: &output.bytes)
-            exchange.responseBodyByteCount = exchange.head?.method == .head ? 0 : body.count
-            exchange.status = response.status
-            return true
+            let bodyFollows = try encoder.encodeHead(
+                response.status, response.fields, bodyByteCount: body.count, date: date,
+                more: { exchange.writeOwnFields(to: &$0) }, into: &sending.output.bytes)
+            if bodyFollows { sending.output.append(body: body, isConstant: isConstant) }
+            outcome.responseBodyByteCount = bodyFollows ? body.count : 0
+            outcome.status = response.status
         } catch {
-            queued.append(.reportUnsendable(exchange, error))
-            exchange.status = .internalServerError
+            outcome.status = .internalServerError
             try? ResponseEncoder.closing.encode(
                 .internalServerError, body: Span(), date: date, more: { exchange.writeOwnFields(to: &$0) },
-                into: &output.bytes)
-            return false
+                into: &sending.output.bytes)
+            throw error
         }
     }
 
@@ -409,10 +395,10 @@ extension ConnectionState {
     private mutating func refuse(_ problem: Problem) {
         switch phase {
         case .receiving, .routing, .admitting, .responding:
-            // A running handler may still read the body.
-            if phase == .receiving { exchange?.body = [] } else if let exchange { queued.append(.cancel(exchange)) }
+            intake.dropBody()
+            intake.withdrawClaim()
             phase = .refusing
-            queued.append(.refuse(problem, exchange))
+            refusal = problem
         case .streaming: close(reset: true)
         case .refusing, .finishing, .lingering, .closed: break
         }
@@ -425,51 +411,51 @@ extension ConnectionState {
     /// Writes the head of a response of unknown length; it is sent at once.
     ///
     /// - Returns: whether the body may follow.
-    mutating func beginStream(of exchange: Exchange, _ response: ServerResponse, date: [UInt8]) -> Bool {
+    /// - Throws: if the head cannot be encoded; a 500 goes out in its place.
+    mutating func beginStream(
+        of exchange: Exchange, _ response: ServerResponse, date: [UInt8]
+    ) throws(ResponseError) -> Bool {
         guard isCurrent(exchange), phase == .responding, let head = exchange.head else { return false }
-        var encoder = ResponseEncoder(for: head, isKeepAlive: isParserOpen && !isDraining)
+        var encoder = ResponseEncoder(for: head, isKeepAlive: intake.canParseOn && !isDraining)
         do {
             stream = try encoder.encodeStream(
                 response.status, response.fields, date: date, more: { exchange.writeOwnFields(to: &$0) },
-                into: &output.bytes)
-            exchange.status = response.status
-            isStreamKeepAlive = encoder.isKeepAlive
-            phase = .streaming
-            return true
+                into: &sending.output.bytes)
         } catch {
-            queued.append(.reportUnsendable(exchange, error))
+            running = nil
             refuse(.internalError)
-            return false
+            throw error
         }
+        outcome.status = response.status
+        isStreamKeepAlive = encoder.isKeepAlive
+        phase = .streaming
+        return true
     }
 
     /// Writes a piece of the body.
     mutating func streamed(_ bytes: Span<UInt8>, of exchange: Exchange) {
         guard isCurrent(exchange), phase == .streaming else { return }
-        exchange.responseBodyByteCount += bytes.count
-        stream?.encode(bytes, into: &output.bytes)
+        outcome.responseBodyByteCount += bytes.count
+        stream?.encode(bytes, into: &sending.output.bytes)
     }
 
     /// The producer wrote something, possibly not sent yet. Restarts its timeout.
     mutating func producerActed() { if deadlines.wait == .producer { deadlines.endWait() } }
 
-    /// Whether the producer must wait for the reader; `resumeStream` ends the wait.
-    mutating func streamMustWait(_ exchange: Exchange) -> Bool {
-        isStreamWaiting = isCurrent(exchange) && output.count >= streamBytesMax
-        return isStreamWaiting
+    /// Whether the producer must wait for the reader, because `bytesMax` are unsent; `resumeStream` ends the wait, once
+    /// half of that is sent.
+    mutating func streamMustWait(_ exchange: Exchange, bytesMax: Int) -> Bool {
+        let mustWait = isCurrent(exchange) && sending.output.count >= bytesMax
+        streamResumesAt = mustWait ? bytesMax / 2 : nil
+        return mustWait
     }
-
-    /// A waiting stream continues once half of `streamBytesMax` is sent.
-    private var isStreamFull: Bool { output.count > streamBytesMax / 2 }
-
-    private var streamBytesMax: Int { isMemoryShort ? rules.heldBytesFree : rules.outputHighWatermarkBytes }
 
     mutating func endStream(of exchange: Exchange) {
         guard isCurrent(exchange), phase == .streaming else { return }
-        exchange.body = []
-        stream?.encodeEnd(into: &output.bytes)
+        running = nil
+        stream?.encodeEnd(into: &sending.output.bytes)
         stream = nil
-        end(exchange, isKeepAlive: isStreamKeepAlive && !isDraining)
+        end(isKeepAlive: isStreamKeepAlive && !isDraining)
     }
 
     /// Resets the connection: the missing end tells the client that the response is incomplete.
@@ -481,9 +467,6 @@ extension ConnectionState {
 // MARK: - The end
 
 extension ConnectionState {
-    /// Refuses the connection: the problem is its only response.
-    mutating func refuseAll(_ problem: Problem) { refuse(problem) }
-
     /// The server stops: requests in flight get their responses, and an idle connection may still send a request that
     /// is on its way, for `idleDrain`.
     mutating func drain() { isDraining = true }
@@ -491,33 +474,19 @@ extension ConnectionState {
     /// Ends the connection at once.
     mutating func abort() { close(reset: true) }
 
-    /// Closes the connection if it is idle, to make room for another.
-    mutating func evict() { if isIdle { close(reset: false) } }
+    /// Closes the connection if it has no request, to make room for another.
+    mutating func closeIfDispensable() { if isDispensable { close(reset: false) } }
 
     private mutating func close(reset: Bool) {
         guard phase != .closed else { return }
-        var isRunning = phase == .admitting || phase == .responding || phase == .streaming
-        // A refusal of the same moment may not have cancelled the handler yet.
-        for case .cancel in queued { isRunning = true }
         phase = .closed
-        queued = [.close(reset: reset)]
-        if let exchange {
-            if isRunning { queued.append(.cancel(exchange)) }
-            finish(exchange)
-        }
-        while let exchange = firstSending {
-            firstSending = exchange.following
-            exchange.following = nil
-            queued.append(.finished(exchange))
-        }
-        lastSending = nil
-        sendingCount = 0
-        if isStreamWaiting { queued.append(.resumeStream) }
-        isStreamWaiting = false
+        closing = reset
+        refusal = nil
+        finishExchange()
         stream = nil
-        deadlines = ConnectionDeadlines()
-        parser.close()
-        output.discard()
+        deadlines = Deadlines()
+        intake.close()
+        sending.output.discard()
     }
 }
 
@@ -533,20 +502,14 @@ extension ConnectionState {
     /// - Parameter unacknowledged: the bytes that the system accepted and the peer has not acknowledged.
     mutating func updateDeadlines(now: Instant, unacknowledged: @autoclosure () -> Int) {
         guard phase != .closed else { return }
-        let wait = nextWait
-        if exchange == nil, wait == .head || wait == .memory { headStart = headStart ?? now }
-        if wait != deadlines.wait { deadlines.begin(wait, until: deadline(of: wait, from: now)) }
-        if hasOutput {
-            watchReader(now, unacknowledged())
-        } else {
-            deadlines.stopWatchingReader()
-        }
+        deadlines.update(wait, now: now, requestStart: intake.exchange?.start, rules.timeouts)
+        if sending.isEmpty { deadlines.stopWatchingReader() } else { watchReader(now, unacknowledged()) }
     }
 
     mutating func timePassed(now: Instant, unacknowledged: @autoclosure () -> Int) {
         guard phase != .closed else { return }
         if let wait = deadlines.passedWait(now: now) { waitEnded(wait) }
-        let sent = output.sentTotal
+        let sent = sending.output.sentTotal
         guard phase != .closed, let rate = deadlines.readingRate(now: now, acknowledged: sent - unacknowledged()) else {
             return
         }
@@ -554,11 +517,11 @@ extension ConnectionState {
     }
 
     private mutating func watchReader(_ now: Instant, _ unacknowledged: @autoclosure () -> Int) {
-        let sent = output.sentTotal
+        let sent = sending.output.sentTotal
         deadlines.watchReader(now: now, acknowledged: sent - unacknowledged(), for: rules.timeouts.write)
     }
 
-    private mutating func waitEnded(_ wait: ConnectionDeadlines.Wait) {
+    private mutating func waitEnded(_ wait: Deadlines.Wait) {
         switch wait {
         case .head: refuse(.headTimeout)
         case .body: refuse(.bodyTimeout)
@@ -570,62 +533,27 @@ extension ConnectionState {
         }
     }
 
-    private var nextWait: ConnectionDeadlines.Wait {
+    /// What the connection waits for.
+    private var wait: Deadlines.Wait {
         switch phase {
         case .receiving, .routing, .refusing: receivingWait
-        case .admitting, .responding: inputHasEnded ? .halfClosed : .handler
-        case .streaming: hasOutput ? .reader : .producer
+        case .admitting, .responding: intake.hasEnded ? .halfClosed : .handler
+        case .streaming: sending.isEmpty ? .producer : .reader
         case .finishing, .closed: .reader
         case .lingering: .linger
         }
     }
 
-    private var receivingWait: ConnectionDeadlines.Wait {
-        if isStalled, exchange != nil || parser.phase == .head { return .memory }
-        if exchange != nil { return .body }
-        if hasOutput { return .reader }
-        switch parser.phase {
+    private var receivingWait: Deadlines.Wait {
+        if intake.need != nil { return .memory }
+        if intake.exchange != nil { return .body }
+        if !sending.isEmpty { return .reader }
+        switch intake.parser.phase {
         case .head, .body: return .head
         case .idle, .closed, .failed: break
         }
         if isDraining { return .idleDrain }
         return isHandshaking ? .handshake : .idle
-    }
-
-    /// Nil for a wait that is bounded by the client's reading rate only.
-    private func deadline(of wait: ConnectionDeadlines.Wait, from now: Instant) -> Instant? {
-        let timeouts = rules.timeouts
-        return switch wait {
-        case .handshake: now + timeouts.handshake
-        case .idle: now + timeouts.idle
-        case .idleDrain: now + timeouts.idleDrain
-        // These two are counted from the first byte and the end of the head, also if the connection waited for memory
-        // since.
-        case .head: (headStart ?? now) + timeouts.head
-        case .body: (exchange?.start ?? now) + timeouts.body
-        case .memory: now + timeouts.memory
-        case .handler, .producer: now + timeouts.handler
-        case .halfClosed: now + timeouts.halfClosed
-        case .linger: now + timeouts.linger
-        case .reader: nil
-        }
-    }
-}
-
-extension RequestHead {
-    /// Whether the body, as far as its length is known, has at most `length` bytes.
-    fileprivate func hasBody(within length: Int) -> Bool {
-        switch bodyFraming {
-        case .none: true
-        case .length(let bytes): bytes <= length
-        case .chunked: length > 0
-        }
-    }
-}
-
-extension ServerResponse {
-    fileprivate var bodyByteCount: Int {
-        if case .bytes(let bytes) = body { bytes.count } else { 0 }
     }
 }
 

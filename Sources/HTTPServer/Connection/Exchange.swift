@@ -1,11 +1,10 @@
 import HTTPTypes
 import HTTPWire
 
-/// One request of a connection, from its head until its response is sent or the client is gone. Used on its loop only.
-/// The parts that a handler reads (`ServerRequest`) do not change while the handler runs.
-final class Exchange: @unchecked Sendable {
+/// One request of a connection, from its head on.
+final class Exchange: Sendable {
     /// The producer of the response.
-    enum Target {
+    enum Target: Sendable {
         case endpoint(Endpoint, captures: [String])
         case options(allow: String)
         case problem(Problem)
@@ -19,29 +18,6 @@ final class Exchange: @unchecked Sendable {
     /// When the head was complete.
     let start: ContinuousClock.Instant
 
-    /// Empty again once the response is written.
-    var body: [UInt8] = []
-    /// The bytes of the body received so far, dropped ones included.
-    var bodyByteCount = 0
-    /// The body exceeds the route's limit: the rest is dropped.
-    var isBodyTooLarge = false
-    /// The route has accepted the head, or accepts every head.
-    var isAdmitted: Bool
-
-    /// Nil until the head of the response is written.
-    var status: HTTPResponse.Status?
-    var responseBodyByteCount = 0
-    /// Whether the whole response was handed to the system to send.
-    var isComplete = false
-    /// The position in the connection's output where the response ends.
-    var outputEnd = 0
-    /// The next exchange whose response is being sent.
-    var following: Exchange?
-
-    /// The task that runs the handler, while the handler runs.
-    var task: UnsafeCurrentTask?
-    private(set) var isCancelled = false
-
     init(
         _ head: RequestHead?, requestID: RequestID, target: Target, clientAddress: IPAddress,
         start: ContinuousClock.Instant
@@ -51,26 +27,38 @@ final class Exchange: @unchecked Sendable {
         self.target = target
         self.clientAddress = clientAddress
         self.start = start
-        if case .endpoint(let endpoint, _) = target { isAdmitted = endpoint.admit == nil } else { isAdmitted = true }
     }
 
     var endpoint: Endpoint? {
         if case .endpoint(let endpoint, _) = target { endpoint } else { nil }
     }
 
-    /// The bytes of the request that it holds.
-    var heldByteCount: Int { (head?.heldByteCount ?? 0) + body.count }
+    /// The bytes of the head.
+    var headByteCount: Int { head?.heldByteCount ?? 0 }
 
     /// The largest body that is kept for the handler.
     var bodyBytesMax: Int { endpoint?.bodyBytesMax ?? 0 }
+
+    /// Whether its route checks heads.
+    var hasAdmission: Bool { endpoint?.admit != nil }
+
+    var expectsContinue: Bool { head?.expectsContinue ?? false }
 }
 
-// MARK: - Cancellation
+/// A request's body, as the handler gets it.
+enum RequestContent: Sendable {
+    case bytes([UInt8])
+    /// It exceeds the route's limit and was dropped.
+    case tooLarge
+}
 
-extension Exchange {
-    /// Cancels the handler, whether it runs or is about to.
-    func cancel() {
-        isCancelled = true
-        task?.cancel()
-    }
+/// What became of a request.
+struct Outcome {
+    /// Nil until the head of the response is written.
+    var status: HTTPResponse.Status?
+    /// The bytes of the body that were received, dropped ones included.
+    var requestBodyByteCount = 0
+    var responseBodyByteCount = 0
+    /// Whether the whole response was handed to the system to send.
+    var isComplete = false
 }

@@ -16,16 +16,24 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
     private var state: ConnectionState
     private var stream: ResponseStream?
     private var isAdvancing = false
-    /// The bytes charged to the loop's memory budget.
+    /// Whether the loop will continue reading.
+    private var readsOnLater = false
+    /// The task that runs the current handler.
+    var task: UnsafeCurrentTask?
+
+    /// The unsent bytes charged to the loop's memory.
     private var chargedByteCount = 0
-    private var waitsForMemory = false
+    private var headLoan: MemoryBudget.Loan?
+    private var bodyLoan: MemoryBudget.Loan?
 
     private var watch: Watch?
     private var interest: Readiness = .readable
     private var timer: LoopTimer?
     private var timerDeadline: ContinuousClock.Instant?
-    /// Its link in the loop's list of idle connections.
-    var idleLink = IdleConnections.Link()
+    /// The client has stopped sending while it was not read, and may still want its response.
+    private var hasHungUp = false
+    /// Its link in one of the loop's lists.
+    var link = ConnectionList.Link()
 
     init(
         _ transport: any Transport, address: SocketAddress, context: LoopContext,
@@ -36,8 +44,8 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         self.context = context
         self.onClose = onClose
         acceptedAt = context.loop.now
-        state = ConnectionState(context.rules, isDraining: context.isDraining)
-        state.isHandshaking = transport.isHandshaking
+        state = ConnectionState(
+            context.rules, isHandshaking: transport.status.isHandshaking, isDraining: context.isDraining)
     }
 
     func start() {
@@ -56,6 +64,9 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         } else if !readiness.isDisjoint(with: .failed) {
             // Without this a connection that is not read would be reported again in every round.
             state.transportFailed()
+        } else if readiness.contains(.hungUp) {
+            hasHungUp = true
+            if !state.canComplete(with: transport.unreadByteCount) { state.transportFailed() }
         }
         advance()
     }
@@ -72,18 +83,19 @@ final class HTTPConnection: ReadinessHandler, @unchecked Sendable {
         advance()
     }
 
-    /// Closes the connection if it is idle, after reading what has arrived: a request may have come that the loop has
-    /// not read yet.
-    func evict() {
+    /// Closes the connection if it has no request, after reading what has arrived: a request may have come that the
+    /// loop has not read yet.
+    func closeIfDispensable() {
         if state.wantsInput { state.becameReadable() }
         advance()
-        state.evict()
+        state.closeIfDispensable()
         advance()
     }
 
-    /// The loop's memory budget has room again.
-    func memoryIsAvailable() {
-        waitsForMemory = false
+    /// The memory that the connection waited for is its own now.
+    func claimWasGranted(_ claim: CreditQueue.Claim) {
+        guard claim.isGranted, claim === headLoan?.claim || claim === bodyLoan?.claim else { return }
+        state.granted(claim.bytes)
         advance()
     }
 }
@@ -94,7 +106,6 @@ extension HTTPConnection {
     private func advance() {
         guard !isAdvancing else { return }
         isAdvancing = true
-        state.isMemoryShort = context.memory.isSpent
         while let action = state.next() { perform(action) }
         isAdvancing = false
         updateInterestAndTimer()
@@ -104,40 +115,43 @@ extension HTTPConnection {
         switch action {
         case .read(let bytesMax): read(bytesMax)
         case .send: send()
-        case .route(let head): state.begin(route(head))
+        case .route(let head):
+            ConnectionList.remove(self)
+            state.begin(route(head))
         case .admit(let exchange):
-            context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: true))
-        case .run(let exchange): run(exchange)
+            context.handlers.start(.init(connection: self, exchange: exchange, content: nil))
+        case .claim(let bytes, let exchange): claim(bytes, exchange)
+        case .run(let exchange, let content): run(exchange, content)
         case .refuse(let problem, let exchange): refuse(problem, exchange)
-        case .cancel(let exchange): exchange.cancel()
-        case .finished(let exchange): context.observe(exchange)
+        case .cancel: task?.cancel()
+        case .finished(let exchange, let outcome): context.observe(exchange, outcome)
         case .resumeStream: stream?.assumeIsolated { $0.resume() }
-        case .reportUnsendable(let exchange, let error): context.report(error, of: exchange)
         case .finishWriting:
             transport.finishWriting()
-            state.updateTransport(hasUnsentBytes: transport.hasUnsentBytes)
+            state.update(transport.status)
         case .close(let reset): close(reset: reset)
         }
     }
 
     private func read(_ bytesMax: Int) {
-        let buffer = UnsafeMutableRawBufferPointer(rebasing: context.readBuffer.prefix(bytesMax))
-        switch transport.read(into: buffer) {
+        switch transport.read(into: context.readBuffer, bytesMax: bytesMax) {
         case .bytes(let count):
-            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            let bytes = UnsafeRawBufferPointer(rebasing: context.readBuffer[..<count])
             state.received(bytes, hasMore: transport.hasUnreadBytes)
         case .blocked: state.readWouldBlock()
         case .end: state.inputEnded()
         case .failed: return state.transportFailed()
         }
-        state.updateTransport(hasUnsentBytes: transport.hasUnsentBytes)
-        state.isHandshaking = transport.isHandshaking
+        state.update(transport.status)
     }
 
     private func send() {
-        guard let count = state.output.withUnsentBytes({ transport.write($0) }) else { return state.transportFailed() }
-        state.sent(count, transportHasUnsentBytes: transport.hasUnsentBytes)
-        if let spent = state.releaseBuffer() { context.recycle(spent) }
+        let sent = state.sending.output.withUnsentBytes { transport.write($0, hasMore: $1) }
+        guard let sent else { return state.transportFailed() }
+        state.sent(sent)
+        state.update(transport.status)
+        if sent > 0 { ConnectionList.remove(self) }
+        if let spent = state.sending.output.release() { context.recycle(spent) }
     }
 
     private func close(reset: Bool) {
@@ -146,10 +160,11 @@ extension HTTPConnection {
         timer?.unset()
         timer = nil
         transport.close(reset: reset)
-        IdleConnections.remove(self)
-        context.memory.charge(before: chargedByteCount, now: 0)
+        ConnectionList.remove(self)
+        context.memory.chargeUnsent(before: chargedByteCount, now: 0)
         chargedByteCount = 0
-        if waitsForMemory { context.memory.stopWaiting(self) }
+        for loan in [headLoan, bodyLoan] { if let loan { context.giveBack(loan) } }
+        (headLoan, bodyLoan) = (nil, nil)
         onClose(self)
     }
 
@@ -159,19 +174,20 @@ extension HTTPConnection {
         let now = context.loop.now
         state.updateDeadlines(now: now, unacknowledged: transport.unacknowledgedByteCount)
         let wanted = state.interest
-        let interest: Readiness =
+        var interest: Readiness =
             wanted.readable
             ? (wanted.writable ? [.readable, .writable] : .readable)
             : wanted.writable ? .writable : []
+        if state.waitsUnread, !hasHungUp { interest.insert(.hungUp) }
         if interest != self.interest {
             self.interest = interest
             context.loop.change(watch, to: interest)
         }
         // A timer that fires too early is set again; each request moves the deadline to a later time.
         if let deadline = state.nextDeadline, timerDeadline.map({ deadline < $0 }) ?? true { setTimer(deadline) }
-        updateMemoryCharge()
-        updateIdleList()
-        if state.hasMoreToRead { readOnLater() }
+        updateLists()
+        updateMemory()
+        if state.hasUnpolledInput { readOnLater() }
     }
 
     private func setTimer(_ deadline: ContinuousClock.Instant) {
@@ -186,32 +202,59 @@ extension HTTPConnection {
         advance()
     }
 
-    private func updateMemoryCharge() {
-        let held = state.heldByteCount + transport.heldByteCount
-        if held != chargedByteCount {
-            let before = chargedByteCount
-            chargedByteCount = held
-            context.memory.charge(before: before, now: held)
+    /// The memory for a request that its route has admitted is a caller's, any other a stranger's.
+    private func claim(_ bytes: Int, _ exchange: Exchange?) {
+        let party = exchange?.hasAdmission == true ? MemoryBudget.Party.caller : .stranger
+        let address = exchange?.clientAddress ?? self.address.ip
+        guard let claim = context.memory.claim(bytes, of: address, as: party, for: self) else {
+            return state.claimRefused()
         }
-        if state.isMemoryShort, !waitsForMemory {
-            waitsForMemory = true
-            context.memory.wait(self)
+        if exchange == nil { headLoan = .init(claim, party) } else { bodyLoan = .init(claim, party) }
+        if claim.isGranted { state.granted(bytes) }
+    }
+
+    private func updateMemory() {
+        state.returnCredit()
+        if let loan = headLoan, state.intake.headCredit == 0, state.intake.need != .head {
+            headLoan = nil
+            context.giveBack(loan)
+        }
+        if let loan = bodyLoan, state.intake.bodyCredit == 0, state.intake.need != .body {
+            bodyLoan = nil
+            context.giveBack(loan)
+        }
+        let unsent = state.sending.heldByteCount + transport.unsentByteCount
+        if unsent != chargedByteCount {
+            context.memory.chargeUnsent(before: chargedByteCount, now: unsent)
+            chargedByteCount = unsent
+            context.relieveMemory()
         }
     }
 
-    private func updateIdleList() {
-        let isIdle = state.isIdle
-        guard isIdle || idleLink.isLinked else { return }
-        IdleConnections.remove(self)
-        guard isIdle else { return }
-        (state.hasBegunRequest ? context.idle : context.silent).append(self)
-        transport.releaseBuffers()
+    /// A connection that is in the list which it belongs to keeps its place there: a client that sends a head byte by
+    /// byte, or reads nothing, does not become the latest.
+    private func updateLists() {
+        let list: ConnectionList? =
+            if state.isDispensable {
+                state.hasBegunRequest ? context.idle : context.silent
+            } else {
+                state.sending.isEmpty ? nil : context.memory.readers
+            }
+        if list !== link.list {
+            ConnectionList.remove(self)
+            list?.append(self)
+        }
+        if state.isIdle { transport.releaseBuffers() }
     }
 
     private func readOnLater() {
+        guard !readsOnLater else { return }
+        readsOnLater = true
         context.loop.execute { [weak self] in
-            self?.state.becameReadable()
-            self?.advance()
+            guard let self else { return }
+            readsOnLater = false
+            state.becameReadable()
+            advance()
         }
     }
 }
@@ -231,11 +274,11 @@ extension HTTPConnection {
             target: target, clientAddress: context.clientAddress(head, peer: address.ip), start: context.loop.now)
     }
 
-    private func run(_ exchange: Exchange) {
+    private func run(_ exchange: Exchange, _ content: RequestContent) {
         switch exchange.target {
         case .endpoint(let endpoint, _):
             if let response = endpoint.constant { return respond(to: exchange, response) }
-            context.handlers.start(.init(connection: self, exchange: exchange, isAdmission: false))
+            context.handlers.start(.init(connection: self, exchange: exchange, content: content))
         case .options(let allow):
             let response = ServerResponse(.noContent, fields: [.allow: allow])
             respond(to: exchange, context.withOwnFields(response, for: exchange))
@@ -249,16 +292,18 @@ extension HTTPConnection {
             ?? Exchange(
                 nil, requestID: context.makeRequestID(), target: .problem(problem), clientAddress: address.ip,
                 start: context.loop.now)
-        state.adoptBuffer(&context.spareOutput)
-        state.respondLast(
-            to: exchange, with: context.render(problem, for: exchange), date: context.date.value())
+        state.sending.output.adopt(&context.spareOutput)
+        do throws(ResponseError) {
+            try state.respondLast(
+                to: exchange, with: context.render(problem, for: exchange), date: context.date.value())
+        } catch { context.report(error, of: exchange) }
     }
 
     private func respond(to exchange: Exchange, _ response: ServerResponse) {
-        // The handler may have run for long.
-        state.isMemoryShort = context.memory.isSpent
-        state.adoptBuffer(&context.spareOutput)
-        state.respond(to: exchange, with: response, date: context.date.value())
+        state.sending.output.adopt(&context.spareOutput)
+        do throws(ResponseError) {
+            try state.respond(to: exchange, with: response, date: context.date.value())
+        } catch { context.report(error, of: exchange) }
     }
 
     /// Runs the call's handler, or the route's check of the head. Runs in a task of `HandlerTasks`.
@@ -266,13 +311,13 @@ extension HTTPConnection {
         let exchange = call.exchange
         guard state.isCurrent(exchange), let endpoint = exchange.endpoint else { return }
         let response =
-            if call.isAdmission, let admit = endpoint.admit {
-                await response(to: exchange, by: admit)
+            if let content = call.content {
+                await response(to: ServerRequest(exchange, content), exchange, by: endpoint.handler)
             } else {
-                await response(to: exchange, by: endpoint.handler)
+                await response(to: ServerRequest(exchange, .bytes([])), exchange, by: endpoint.admit)
             }
         guard state.isCurrent(exchange) else { return }
-        if call.isAdmission, response.status == .continue {
+        if call.content == nil, response.status == .continue {
             state.admitted(exchange)
         } else if case .stream(let produce) = response.body {
             return await self.stream(response, to: exchange, by: produce)
@@ -282,17 +327,18 @@ extension HTTPConnection {
         advance()
     }
 
-    private func response(to exchange: Exchange, by handler: Handler) async -> ServerResponse {
-        let request = ServerRequest(exchange)
+    private func response(
+        to request: ServerRequest, _ exchange: Exchange, by handler: Handler?
+    ) async -> ServerResponse {
         do {
-            return try await handler(request)
+            return try await handler?(request) ?? ServerResponse(.continue)
         } catch let problem as Problem {
             return context.render(problem, for: exchange)
         } catch let error as WireError {
             return context.render(Problem(error), for: exchange)
         } catch {
             // The error of a cancelled handler is not logged.
-            if state.isCurrent(exchange) { context.logFailure(error, of: exchange) }
+            if state.isCurrent(exchange) { context.logFailure(error, of: exchange, hasBegun: false) }
             return context.render(.internalError, for: exchange)
         }
     }
@@ -304,8 +350,11 @@ extension HTTPConnection {
     private func stream(
         _ response: ServerResponse, to exchange: Exchange, by produce: (ResponseBodyWriter) async throws -> Void
     ) async {
-        state.adoptBuffer(&context.spareOutput)
-        let hasBegun = state.beginStream(of: exchange, response, date: context.date.value())
+        state.sending.output.adopt(&context.spareOutput)
+        var hasBegun = false
+        do throws(ResponseError) {
+            hasBegun = try state.beginStream(of: exchange, response, date: context.date.value())
+        } catch { context.report(error, of: exchange) }
         advance()
         guard hasBegun else { return }
         let stream = ResponseStream(self, exchange)
@@ -315,7 +364,7 @@ extension HTTPConnection {
             try await stream.flush()
             state.endStream(of: exchange)
         } catch {
-            if state.isCurrent(exchange) { context.logFailure(error, of: exchange) }
+            if state.isCurrent(exchange) { context.logFailure(error, of: exchange, hasBegun: true) }
             state.failStream(of: exchange)
         }
         if self.stream === stream { self.stream = nil }
@@ -328,12 +377,16 @@ extension HTTPConnection {
     func producerActed(_ exchange: Exchange) { state.producerActed() }
 
     func send(chunk: Span<UInt8>, of exchange: Exchange) {
-        state.adoptBuffer(&context.spareOutput)
+        state.sending.output.adopt(&context.spareOutput)
         state.streamed(chunk, of: exchange)
         state.producerActed()
         advance()
     }
 
     /// Whether the producer must wait for the reader; `resume` of its stream ends the wait.
-    func streamMustWait(_ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
+    func streamMustWait(_ exchange: Exchange) -> Bool {
+        let rules = context.rules
+        return state.streamMustWait(
+            exchange, bytesMax: context.memory.isUnsentHigh ? rules.heldBytesFree : rules.outputHighWatermarkBytes)
+    }
 }

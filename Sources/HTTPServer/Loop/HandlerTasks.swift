@@ -11,7 +11,8 @@ final class HandlerTasks: @unchecked Sendable {
     struct Call {
         let connection: HTTPConnection
         let exchange: Exchange
-        let isAdmission: Bool
+        /// The body; nil if the route only checks the head.
+        let content: RequestContent?
     }
 
     /// Idle tasks to keep, at about a kilobyte each; beyond, a task ends after its call.
@@ -89,9 +90,9 @@ final class HandlerTasks: @unchecked Sendable {
         starting -= 1
         guard let task = withUnsafeCurrentTask(body: { $0 }) else { return }
         while let call = await nextCall() {
-            call.exchange.task = task
+            call.connection.task = task
             await call.connection.perform(call)
-            call.exchange.task = nil
+            call.connection.task = nil
             if task.isCancelled { return }
         }
     }

@@ -18,9 +18,10 @@ final class LoopContext: @unchecked Sendable {
     let logger: Logger
     let handlers: HandlerTasks
     let memory: MemoryBudget
-    let idle = IdleConnections()
-    /// Those that are idle and have not sent a request yet.
-    let silent = IdleConnections()
+    /// The connections without a request, the one that has none for longest first.
+    let idle = ConnectionList()
+    /// Those that have not sent a request yet.
+    let silent = ConnectionList()
     /// Set once, when the server begins to stop: from then on every response is its connection's last.
     var isDraining = false
 
@@ -30,6 +31,7 @@ final class LoopContext: @unchecked Sendable {
     /// allocates none.
     var spareOutput: [UInt8] = []
     private var random = BufferedRandom()
+    private var isRelievingMemory = false
 
     /// - Parameter forwarding: shared by all loops; nil: nothing is reported.
     init(
@@ -51,9 +53,27 @@ final class LoopContext: @unchecked Sendable {
     /// The connection to close if another one needs its place: one that has sent nothing for some time, else the
     /// longest idle one.
     var mostDispensable: HTTPConnection? {
-        let silent = silent.longestIdle
+        let silent = silent.first
         if let silent, loop.now - silent.acceptedAt >= configuration.timeouts.firstRequest { return silent }
-        return idle.longestIdle ?? silent
+        return idle.first ?? silent
+    }
+
+    /// Gives borrowed bytes back. Who gets them is told in a job of its own, because that may give bytes back, too.
+    func giveBack(_ loan: MemoryBudget.Loan) {
+        for claim in memory.giveBack(loan) {
+            loop.execute { claim.connection?.claimWasGranted(claim) }
+        }
+    }
+
+    /// Disconnects the slowest readers if too much waits for clients, after the connections' turns.
+    func relieveMemory() {
+        guard !isRelievingMemory, memory.slowestReader != nil else { return }
+        isRelievingMemory = true
+        loop.execute { [weak self] in
+            guard let self else { return }
+            while let reader = memory.slowestReader { reader.abort() }
+            isRelievingMemory = false
+        }
     }
 
     func makeRequestID() -> RequestID {
@@ -92,15 +112,15 @@ final class LoopContext: @unchecked Sendable {
 // MARK: - Observing and logging
 
 extension LoopContext {
-    func observe(_ exchange: Exchange) {
+    func observe(_ exchange: Exchange, _ outcome: Outcome) {
         guard let observer = application.observer else { return }
         observer.didFinish(
             FinishedRequest(
                 head: exchange.head, routePattern: exchange.endpoint?.pattern, requestID: exchange.requestID,
-                clientAddress: exchange.clientAddress, status: exchange.status,
+                clientAddress: exchange.clientAddress, status: outcome.status,
                 duration: exchange.head == nil ? .zero : .now - exchange.start,
-                requestBodyBytes: exchange.bodyByteCount, responseBodyBytes: exchange.responseBodyByteCount,
-                isComplete: exchange.isComplete))
+                requestBodyBytes: outcome.requestBodyByteCount, responseBodyBytes: outcome.responseBodyByteCount,
+                isComplete: outcome.isComplete))
     }
 
     func report(_ error: ResponseError, of exchange: Exchange) {
@@ -108,9 +128,9 @@ extension LoopContext {
             "response cannot be sent", metadata: ["requestId": "\(exchange.requestID)", "error": "\(error)"])
     }
 
-    func logFailure(_ error: any Error, of exchange: Exchange) {
+    func logFailure(_ error: any Error, of exchange: Exchange, hasBegun: Bool) {
         logger.error(
-            exchange.status == nil ? "handler failed" : "streamed response failed",
+            hasBegun ? "streamed response failed" : "handler failed",
             metadata: [
                 "requestId": "\(exchange.requestID)", "route": "\(exchange.endpoint?.pattern ?? "")",
                 "error": "\(error)",

@@ -91,13 +91,13 @@ actor ServerWorker {
         let transport = PlainTransport(descriptor: descriptor)
         defer { transport.close(reset: false) }
         guard shared.tls == nil else { return }
-        _ = transport.read(into: context.readBuffer)
+        _ = transport.read(into: context.readBuffer, bytesMax: .max)
         let response = context.render(.tooManyConnections, context.makeRequestID())
         guard case .bytes(let body) = response.body else { return }
         var bytes: [UInt8] = []
         try? ResponseEncoder.closing.encode(
             response.status, response.fields, body: body.span, date: context.date.value(), into: &bytes)
-        _ = bytes.withUnsafeBytes { transport.write($0) }
+        _ = bytes.withUnsafeBytes { transport.write($0, hasMore: false) }
         transport.finishWriting()
     }
 
@@ -123,7 +123,7 @@ actor ServerWorker {
         let count = connections.count
         // A connection on which a request has arrived is no longer idle.
         while let idle = context?.mostDispensable {
-            idle.evict()
+            idle.closeIfDispensable()
             if connections.count < count { return true }
         }
         return false

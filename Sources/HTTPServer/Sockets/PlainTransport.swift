@@ -13,19 +13,19 @@ final class PlainTransport: Transport {
     deinit { close(reset: true) }
 
     var hasUnreadBytes: Bool { false }
-    var hasUnsentBytes: Bool { false }
-    var isHandshaking: Bool { false }
-    var heldByteCount: Int { 0 }
+    var status: TransportStatus { TransportStatus() }
+    var unsentByteCount: Int { 0 }
 
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+    func read(into buffer: UnsafeMutableRawBufferPointer, bytesMax: Int) -> ReadResult {
+        let count = recv(descriptor, buffer.baseAddress, min(buffer.count, bytesMax), 0)
         if count > 0 { return .bytes(count) }
         if count == 0 { return .end }
         return errno.isTemporary ? .blocked : .failed
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
-        let count = send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
+    func write(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
+        let flags = hasMore ? MSG_NOSIGNAL | MSG_MORE : MSG_NOSIGNAL
+        let count = send(descriptor, bytes.baseAddress, bytes.count, CInt(flags))
         if count >= 0 { return count }
         return errno.isTemporary ? 0 : nil
     }
@@ -34,6 +34,12 @@ final class PlainTransport: Transport {
     var unacknowledgedByteCount: Int {
         var count: CInt = 0
         return unacknowledged_bytes(descriptor, &count) == 0 ? Int(count) : 0
+    }
+
+    /// tcp(7), `FIONREAD`.
+    var unreadByteCount: Int {
+        var count: CInt = 0
+        return unread_bytes(descriptor, &count) == 0 ? Int(count) : .max
     }
 
     func releaseBuffers() {}

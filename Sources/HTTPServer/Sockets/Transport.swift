@@ -2,29 +2,30 @@
 protocol Transport: AnyObject {
     var descriptor: CInt { get }
 
-    /// Reads the bytes that have arrived, up to the size of `buffer`.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult
+    /// Reads the bytes that have arrived, at most `bytesMax` and the size of `buffer`.
+    func read(into buffer: UnsafeMutableRawBufferPointer, bytesMax: Int) -> ReadResult
 
     /// Whether the transport holds received bytes that `read` has not returned yet; no poller reports them.
     var hasUnreadBytes: Bool { get }
 
-    /// Whether the TLS handshake is not complete yet.
-    var isHandshaking: Bool { get }
+    /// At least the bytes that have arrived and that `read` has not returned.
+    var unreadByteCount: Int { get }
 
     /// Sends bytes from the front of `bytes`.
     ///
-    /// - Returns: how many bytes were accepted. If fewer than all, or if `hasUnsentBytes` is true afterwards, continue
+    /// - Parameter hasMore: more follows at once, so a small packet may wait for it.
+    /// - Returns: how many bytes were accepted. If fewer than all, or if bytes wait for the socket afterwards, continue
     ///   when the descriptor is writable. Nil if the connection is broken.
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int?
+    func write(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int?
 
-    /// Whether bytes accepted by `write`, or the transport's own, still wait for the socket.
-    var hasUnsentBytes: Bool { get }
+    /// Its state after the last call.
+    var status: TransportStatus { get }
 
     /// The bytes that the system accepted and the peer has not acknowledged yet.
     var unacknowledgedByteCount: Int { get }
 
-    /// The bytes of received and unsent data that the transport holds, beyond those of an idle connection.
-    var heldByteCount: Int { get }
+    /// The unsent bytes that the transport holds.
+    var unsentByteCount: Int { get }
 
     /// Frees memory that an idle connection does not need.
     func releaseBuffers()

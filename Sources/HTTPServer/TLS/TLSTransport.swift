@@ -11,6 +11,8 @@ final class TLSTransport: Transport {
     /// The largest memory BIO that an idle connection keeps; enough for small requests. A BIO grows as needed and never
     /// shrinks.
     private static let idleBufferBytesMax = 4 * 1024
+    /// The ciphertext read at once, at least: a byte at a time, a record would cost thousands of calls.
+    private static let ciphertextBytesMin = 4 * 1024
 
     private let socket: PlainTransport
     private let ssl: OpaquePointer
@@ -19,6 +21,8 @@ final class TLSTransport: Transport {
     private var outgoing: OpaquePointer
     private var unsent: [UInt8] = []
     private var unsentStart = 0
+    /// Received ciphertext that was not returned as plaintext yet, at most.
+    private var encryptedByteCount = 0
     /// After a fatal error `ssl` may only be freed.
     private var hasFailed = false
 
@@ -36,29 +40,39 @@ final class TLSTransport: Transport {
     deinit { SSL_free(ssl) }
 
     var descriptor: CInt { socket.descriptor }
-    var hasUnsentBytes: Bool { !unsent.isEmpty }
-    var isHandshaking: Bool { SSL_is_init_finished(ssl) == 0 }
+    private var hasUnsentBytes: Bool { !unsent.isEmpty }
+    private var isHandshaking: Bool { SSL_is_init_finished(ssl) == 0 }
     var hasUnreadBytes: Bool { !hasFailed && (SSL_has_pending(ssl) == 1 || BIO_ctrl_pending(incoming) > 0) }
+    var unreadByteCount: Int { socket.unreadByteCount + encryptedByteCount }
 
-    /// Returns bytes that libssl has already received first. `buffer` also serves as the buffer for ciphertext.
-    func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
+    var status: TransportStatus {
+        TransportStatus(
+            isHandshaking: isHandshaking, hasUnsentBytes: hasUnsentBytes, encryptedByteCount: encryptedByteCount)
+    }
+
+    /// Returns data that libssl already has; else reads ciphertext into `buffer` and decrypts it in place.
+    func read(into buffer: UnsafeMutableRawBufferPointer, bytesMax: Int) -> ReadResult {
         guard !hasFailed else { return .failed }
         if hasUnreadBytes {
-            let result = decrypt(into: buffer)
+            let result = decrypt(into: buffer, bytesMax)
             if case .blocked = result {} else { return result }
         }
-        switch socket.read(into: buffer) {
-        case .bytes(let count): BIO_write(incoming, buffer.baseAddress, CInt(count))
+        // Plaintext that fits is usually one record, and a record is never decrypted in part.
+        switch socket.read(into: buffer, bytesMax: max(bytesMax, Self.ciphertextBytesMin)) {
+        case .bytes(let count):
+            BIO_write(incoming, buffer.baseAddress, CInt(count))
+            encryptedByteCount += count
         case let other: return other
         }
-        return decrypt(into: buffer)
+        return decrypt(into: buffer, bytesMax)
     }
 
     /// Decrypts one record, or continues the handshake and sends its messages at once.
-    private func decrypt(into buffer: UnsafeMutableRawBufferPointer) -> ReadResult {
+    private func decrypt(into buffer: UnsafeMutableRawBufferPointer, _ bytesMax: Int) -> ReadResult {
         guard !hasFailed else { return .failed }
         forgetOldErrors()
-        let count = SSL_read(ssl, buffer.baseAddress, CInt(buffer.count))
+        let count = SSL_read(ssl, buffer.baseAddress, CInt(min(buffer.count, bytesMax)))
+        encryptedByteCount = hasUnreadBytes ? max(0, encryptedByteCount - Int(max(0, count))) : 0
         let error = SSL_get_error(ssl, count)
         if error == SSL_ERROR_SSL || error == SSL_ERROR_SYSCALL { hasFailed = true }
         guard sendCiphertext(), !hasFailed else { return .failed }
@@ -66,7 +80,7 @@ final class TLSTransport: Transport {
         return error == SSL_ERROR_ZERO_RETURN ? .end : .blocked
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    func write(_ bytes: UnsafeRawBufferPointer, hasMore: Bool) -> Int? {
         guard !hasFailed else { return nil }
         var taken = 0
         repeat {
@@ -99,7 +113,7 @@ final class TLSTransport: Transport {
     /// - Returns: false if the connection is broken.
     private func sendCiphertext() -> Bool {
         if hasUnsentBytes {
-            guard let count = unsent.withUnsafeBytes({ socket.write(.init(rebasing: $0[unsentStart...])) }) else {
+            guard let count = unsent.withUnsafeBytes({ socket.write(.init(rebasing: $0[unsentStart...]), hasMore: false) }) else {
                 return false
             }
             unsentStart += count
@@ -114,7 +128,7 @@ final class TLSTransport: Transport {
         let length = BIO_get_mem_data_(outgoing, &data)
         guard length > 0 else { return true }
         let bytes = UnsafeRawBufferPointer(start: data, count: length)
-        guard let count = socket.write(bytes) else { return false }
+        guard let count = socket.write(bytes, hasMore: false) else { return false }
         if count < length { unsent = Array(bytes[count...]) }
         _ = BIO_reset_(outgoing)
         return true
@@ -125,7 +139,7 @@ final class TLSTransport: Transport {
     /// The capacity of the two BIOs, whether used or not.
     var bufferByteCount: Int { BIO_get_mem_capacity_(incoming) + BIO_get_mem_capacity_(outgoing) }
 
-    var heldByteCount: Int { unsent.count + max(0, bufferByteCount - 2 * Self.idleBufferBytesMax) }
+    var unsentByteCount: Int { unsent.count }
 
     func releaseBuffers() {
         guard !hasFailed, !isHandshaking else { return }

@@ -41,16 +41,27 @@ extension ResponseEncoder {
         _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], body: Span<UInt8>, date: [UInt8],
         more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
     ) throws(ResponseError) {
+        let bodyFollows = try encodeHead(
+            status, fields, bodyByteCount: body.count, date: date, more: more, into: &buffer)
+        if bodyFollows { buffer.append(body) }
+    }
+
+    /// Writes the head of a response whose body the caller sends after it.
+    ///
+    /// - Returns: whether the body follows: not to HEAD, and not with status 204, 205 or 304.
+    public func encodeHead(
+        _ status: HTTPResponse.Status, _ fields: HTTPFields = [:], bodyByteCount: Int, date: [UInt8],
+        more: (inout [UInt8]) -> Void = { _ in }, into buffer: inout [UInt8]
+    ) throws(ResponseError) -> Bool {
         try encodeHead(status, fields, date: date, more: more, into: &buffer)
         let content = ResponseContent(status)
         switch content {
-        case .allowed: buffer.appendContentLength(body.count)
+        case .allowed: buffer.appendContentLength(bodyByteCount)
         case .empty: buffer.appendContentLength(0)
         case .none: break
         }
         buffer.append("\r\n")
-        guard content == .allowed, !isHead else { return }
-        buffer.append(body)
+        return content == .allowed && !isHead
     }
 
     /// Writes a response without a body.

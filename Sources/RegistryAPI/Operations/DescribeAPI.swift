@@ -38,7 +38,7 @@ extension RegistryService {
             }
             var fields = validator
             fields[.contentType] = "application/json"
-            return ServerResponse(.ok, fields: fields, body: .bytes(description.text))
+            return ServerResponse(.ok, fields: fields, body: .constant(description.text))
         }
     }
 }

@@ -82,7 +82,7 @@ extension RegistryService {
                 .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",
                 .contentSecurityPolicy: "default-src 'none'", .xContentTypeOptions: "nosniff",
             ]
-            return ServerResponse(.ok, fields: fields, body: .bytes(page))
+            return ServerResponse(.ok, fields: fields, body: .constant(page))
         }
     }
 }

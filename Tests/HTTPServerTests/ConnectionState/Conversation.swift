@@ -4,6 +4,16 @@ import SeededRandom
 
 @testable import HTTPServer
 
+/// A request that is over.
+struct Finished {
+    let exchange: Exchange
+    let outcome: Outcome
+
+    var head: RequestHead? { exchange.head }
+    var status: HTTPResponse.Status? { outcome.status }
+    var isComplete: Bool { outcome.isComplete }
+}
+
 /// Drives a `ConnectionState` like the server. The test controls the socket, the handlers and the clock.
 final class Conversation {
     private var state: ConnectionState
@@ -21,6 +31,12 @@ final class Conversation {
     var breaksAtSend = false
     /// Whether handlers respond at once.
     var respondsAtOnce = true
+    /// Whether routes admit heads at once.
+    var admitsAtOnce = false
+    /// Whether the memory that the connection asks for is not granted yet.
+    private var isMemoryShort = false
+    /// The memory that it waits for.
+    private var claimedByteCount: Int?
 
     /// What the client received.
     private(set) var received: [UInt8] = []
@@ -28,12 +44,14 @@ final class Conversation {
     private(set) var runs = 0
     /// Requests whose handlers run.
     private(set) var running: [Exchange] = []
+    /// The bodies of all requests that have run.
+    private(set) var contents: [ObjectIdentifier: RequestContent] = [:]
     /// Requests whose heads the route checks.
     private(set) var admitting: [Exchange] = []
     /// The request whose response is being streamed.
     private(set) var streaming: Exchange?
     private(set) var cancelled: [Exchange] = []
-    private(set) var finished: [Exchange] = []
+    private(set) var finished: [Finished] = []
     /// The codes of the problems that the connection itself responded with.
     private(set) var problems: [String] = []
     private(set) var resumedStreams = 0
@@ -49,8 +67,8 @@ final class Conversation {
     ) {
         var configuration = HTTPServerConfiguration(addresses: [])
         configure(&configuration)
-        state = ConnectionState(ConnectionRules(configuration), isDraining: isDraining)
-        state.isHandshaking = isHandshaking
+        state = ConnectionState(
+            ConnectionRules(configuration), isHandshaking: isHandshaking, isDraining: isDraining)
         perform()
     }
 
@@ -117,23 +135,30 @@ extension Conversation {
     func respond(_ response: ServerResponse = .text("hello"), to exchange: Exchange? = nil) {
         guard let exchange = exchange ?? running.first ?? admitting.first else { return }
         remove(exchange)
-        state.respond(to: exchange, with: response, date: Self.date)
+        try? state.respond(to: exchange, with: response, date: Self.date)
         poll()
     }
 
     /// The route checks the head: admits the request, or refuses it.
     func admit() {
         guard let exchange = admitting.first else { return }
-        if exchange.endpoint?.pattern == "/refused" { return respond(Self.refusal, to: exchange) }
         remove(exchange)
-        state.admitted(exchange)
+        answerAdmission(exchange)
         poll()
+    }
+
+    private func answerAdmission(_ exchange: Exchange) {
+        if exchange.endpoint?.pattern == "/refused" {
+            try? state.respond(to: exchange, with: Self.refusal, date: Self.date)
+        } else {
+            state.admitted(exchange)
+        }
     }
 
     func beginStream(_ response: ServerResponse = ServerResponse(.ok)) {
         guard let exchange = running.first else { return }
         streaming = exchange
-        _ = state.beginStream(of: exchange, response, date: Self.date)
+        _ = try? state.beginStream(of: exchange, response, date: Self.date)
         poll()
     }
 
@@ -145,7 +170,9 @@ extension Conversation {
         poll()
     }
 
-    func mustWait(_ exchange: Exchange) -> Bool { state.streamMustWait(exchange) }
+    func mustWait(_ exchange: Exchange) -> Bool {
+        state.streamMustWait(exchange, bytesMax: state.rules.outputHighWatermarkBytes)
+    }
 
     func endStream(of exchange: Exchange) {
         remove(exchange)
@@ -154,7 +181,8 @@ extension Conversation {
     }
 
     func setMemoryShort(_ isShort: Bool) {
-        state.isMemoryShort = isShort
+        isMemoryShort = isShort
+        if !isShort, let bytes = claimedByteCount.take() { state.granted(bytes) }
         poll()
     }
 
@@ -164,12 +192,12 @@ extension Conversation {
     }
 
     func evict() {
-        state.evict()
+        state.closeIfDispensable()
         poll()
     }
 
     func completeHandshake() {
-        state.isHandshaking = false
+        state.update(TransportStatus())
         poll()
     }
 
@@ -187,8 +215,21 @@ extension Conversation {
     var isIdle: Bool { state.isIdle }
     var nextDeadline: Duration? { state.nextDeadline.map { $0 - now } }
     var wantsInput: Bool { state.wantsInput }
-    var heldByteCount: Int { state.heldByteCount }
+    var credit: Int { state.intake.headCredit + state.intake.bodyCredit }
+    var heldByteCount: Int { state.intake.heldByteCount + state.sending.heldByteCount }
     var text: String { String(decoding: received, as: UTF8.self) }
+
+    /// The responses without interim ones: a client that sends its body unasked may get none. A part of an interim
+    /// response at the end is left out, too.
+    var finalText: String {
+        let interim = "HTTP/1.1 100 Continue\r\n\r\n"
+        let text = text.replacing(interim, with: "")
+        for count in stride(from: interim.count - 1, to: "HTTP/1.1 ".count, by: -1)
+        where text.hasSuffix(interim.prefix(count)) {
+            return String(text.dropLast(count))
+        }
+        return text
+    }
 
     /// The statuses of the responses that the client received, interim ones included.
     var statuses: [Int] {
@@ -199,9 +240,10 @@ extension Conversation {
         var turns = 0
         repeat {
             while let action = state.next() { perform(action) }
-            if state.hasMoreToRead { state.becameReadable() }
+            if state.hasUnpolledInput { state.becameReadable() }
             turns += 1
-        } while state.hasMoreToRead && turns < 10_000
+        } while state.hasUnpolledInput && turns < 10_000
+        state.returnCredit()
         state.updateDeadlines(now: now, unacknowledged: unacknowledged)
     }
 
@@ -210,18 +252,19 @@ extension Conversation {
         case .read(let bytesMax): read(bytesMax)
         case .send: send()
         case .route(let head): state.begin(exchange(head))
-        case .admit(let exchange): admitting.append(exchange)
-        case .run(let exchange): run(exchange)
+        case .admit(let exchange):
+            if admitsAtOnce { answerAdmission(exchange) } else { admitting.append(exchange) }
+        case .claim(let bytes, _): if isMemoryShort { claimedByteCount = bytes } else { state.granted(bytes) }
+        case .run(let exchange, let content): run(exchange, content)
         case .refuse(let problem, let known):
             problems.append(problem.code)
             let exchange = known ?? exchange(nil, .problem(problem))
-            state.respondLast(to: exchange, with: Self.render(problem), date: Self.date)
+            try? state.respondLast(to: exchange, with: Self.render(problem), date: Self.date)
         case .cancel(let exchange):
             remove(exchange)
             cancelled.append(exchange)
-        case .finished(let exchange): finished.append(exchange)
+        case .finished(let exchange, let outcome): finished.append(Finished(exchange: exchange, outcome: outcome))
         case .resumeStream: resumedStreams += 1
-        case .reportUnsendable: break
         case .finishWriting:
             recordCall()
             hasFinishedWriting = true
@@ -253,21 +296,23 @@ extension Conversation {
     private func send() {
         recordCall()
         guard !breaksAtSend else { return state.transportFailed() }
-        let count = min(room, state.output.count)
-        received += state.output.withUnsentBytes { Array($0.prefix(count)) }
-        if room != .max { room -= count }
-        state.sent(count, transportHasUnsentBytes: false)
+        let piece = state.sending.output.withUnsentBytes { bytes, _ in Array(bytes.prefix(room)) }
+        received += piece
+        if room != .max { room -= piece.count }
+        state.sent(piece.count)
     }
 
-    private func run(_ exchange: Exchange) {
+    private func run(_ exchange: Exchange, _ content: RequestContent) {
         running.append(exchange)
+        contents[ObjectIdentifier(exchange)] = content
         runs += 1
         guard respondsAtOnce else { return }
         remove(exchange)
         guard let pieces = Self.pieces(of: exchange) else {
-            return state.respond(to: exchange, with: Self.response(to: exchange), date: Self.date)
+            try? state.respond(to: exchange, with: response(to: exchange), date: Self.date)
+            return
         }
-        _ = state.beginStream(of: exchange, ServerResponse(.ok), date: Self.date)
+        _ = try? state.beginStream(of: exchange, ServerResponse(.ok), date: Self.date)
         for piece in pieces { state.streamed(piece.span, of: exchange) }
         state.endStream(of: exchange)
     }
@@ -286,15 +331,16 @@ extension Conversation {
     }
 
     /// The response of the route's handler.
-    static func response(to exchange: Exchange) -> ServerResponse {
-        switch exchange.target {
-        case .endpoint(let endpoint, _) where endpoint.pattern == "/refused": refusal
-        case .endpoint(let endpoint, _) where exchange.isBodyTooLarge:
-            .text(endpoint.pattern, status: .contentTooLarge)
-        case .endpoint(let endpoint, _) where endpoint.pattern == "/big": .text(String(repeating: "b", count: 150_000))
-        case .endpoint(let endpoint, _): .text("\(endpoint.pattern) \(exchange.body.count)")
-        case .options(let allow): ServerResponse(.noContent, fields: [.allow: allow])
-        case .problem(let problem): render(problem)
+    func response(to exchange: Exchange) -> ServerResponse {
+        switch (exchange.target, contents[ObjectIdentifier(exchange)]) {
+        case (.endpoint(let endpoint, _), _) where endpoint.pattern == "/refused": Self.refusal
+        case (.endpoint(let endpoint, _), .tooLarge): .text(endpoint.pattern, status: .contentTooLarge)
+        case (.endpoint(let endpoint, _), _) where endpoint.pattern == "/big":
+            .text(String(repeating: "b", count: 150_000))
+        case (.endpoint(let endpoint, _), .bytes(let body)): .text("\(endpoint.pattern) \(body.count)")
+        case (.endpoint(let endpoint, _), nil): .text(endpoint.pattern)
+        case (.options(let allow), _): ServerResponse(.noContent, fields: [.allow: allow])
+        case (.problem(let problem), _): Self.render(problem)
         }
     }
 

@@ -40,6 +40,7 @@ struct RandomCourse {
     /// The conversation without splits, delays and other events.
     static func plain(_ requests: some Sequence<String>) -> Conversation {
         let conversation = conversation(outputHighWatermarkBytes: 128 * 1_024)
+        conversation.admitsAtOnce = true
         conversation.arrive(requests.joined())
         return conversation
     }
@@ -107,7 +108,7 @@ extension RandomCourse {
         }
         guard let exchange = conversation.running.first else { return }
         guard let streamed = Conversation.pieces(of: exchange) else {
-            return conversation.respond(Conversation.response(to: exchange), to: exchange)
+            return conversation.respond(conversation.response(to: exchange), to: exchange)
         }
         pieces = streamed
         conversation.beginStream()

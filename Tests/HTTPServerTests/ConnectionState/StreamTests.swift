@@ -92,6 +92,6 @@ struct StreamTests {
         let (conversation, exchange) = try begin()
         conversation.stream("0123456789", of: exchange)
         conversation.endStream(of: exchange)
-        #expect(conversation.finished.map(\.responseBodyByteCount) == [10])
+        #expect(conversation.finished.map(\.outcome.responseBodyByteCount) == [10])
     }
 }

@@ -6,55 +6,106 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("Unauthenticated clients use little memory", .timeLimit(.minutes(5)))
+@Suite("Requests and responses share the memory of a loop", .timeLimit(.minutes(5)))
 struct HeldMemoryTests {
     private static let part = String(repeating: "x", count: 200_000)
 
-    @Test func bodiesAreNotRead_whenTheMemoryBudgetIsSpent_andOthersAreServed() async throws {
-        let server = try TestServer {
-            $0.heldBytesMax = 1_000_000
-            $0.timeouts.memory = .milliseconds(10)
-        }
+    /// `/upload` (up to 1,000,000 bytes, checks its heads), `/page` (200,000 bytes) and `/constant` (the same, constant).
+    @Sendable private static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
+        let page = Array(part.utf8)
+        return TestServer.routes(loop, events) + [
+            Route(.post, "/upload", bodyBytesMax: 1_000_000) { .text("\(try $0.body.count)") }
+                .admitting { _ in ServerResponse(.continue) },
+            Route(.get, "/page") { _ in ServerResponse(.ok, body: .bytes(page)) },
+            Route(.get, "/constant") { _ in ServerResponse(.ok, body: .constant(page)) },
+        ]
+    }
+
+    /// More than the loop may hold together, all at one pace.
+    @Test func largeBodiesArriveInTurn() async throws {
+        let server = try TestServer({ $0.heldBytesMax = 4_000_000 }, routes: Self.routes)
         try await blocking {
-            let hoarders = try (0..<20).map { _ in try server.client() }
-            for client in hoarders {
-                try client.send("POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n")
-                _ = client.sendWithoutWaiting(Array(Self.part.utf8)[...])
+            let body = Array(String(repeating: "x", count: 1_000_000).utf8)
+            let clients = try (0..<30).map { _ in try server.client() }
+            let head = "POST /upload HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n"
+            for client in clients { try client.send(head) }
+            var rests = clients.map { _ in body[...] }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while rests.contains(where: { !$0.isEmpty }), .now < deadline {
+                for (index, client) in clients.enumerated() {
+                    rests[index] = rests[index].dropFirst(client.sendWithoutWaiting(rests[index].prefix(20_000)))
+                }
+                // Small requests pass all the while.
+                #expect(try server.client().get("/hello").status == 200)
             }
-            // Requests that arrived before the budget was used up can continue; at least one must be refused.
-            #expect(server.events.waitForRequests(1))
-            #expect(server.events.requests.first?.status == .serviceUnavailable)
-            #expect(try server.client().get("/hello").status == 200)
-            #expect(try server.client().post("/echo", "small").status == 200)
+            for client in clients { #expect(try client.response().body == "1000000") }
         }
     }
 
-    @Test func largeResponseIsRefused_onceTheMemoryBudgetIsSpent() async throws {
-        let server = try TestServer(
-            {
-                $0.heldBytesMax = 100_000
-                $0.timeouts.memory = .seconds(60)
-            },
-            routes: { loop, events in
-                let page = String(repeating: "p", count: 50_000)
-                return TestServer.routes(loop, events) + [
-                    Route(.get, "/page") { _ in
-                        // The budget may be spent while the handler runs.
-                        await events.gate.wait()
-                        return .text(page)
-                    }
-                ]
-            })
+    @Test func bodyWaitsForMemory_andOthersAreServed() async throws {
+        let server = try TestServer({
+            $0.heldBytesMax = 1_200_000
+            $0.timeouts.memory = .milliseconds(100)
+        }, routes: Self.routes)
         try await blocking {
-            let (hoarder, client, other) = (try server.client(), try server.client(), try server.client())
-            try client.send("GET /page HTTP/1.1\r\nHost: t\r\n\r\n")
-            try hoarder.send("POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n")
-            try hoarder.send(String(repeating: "x", count: 900_000), untilSilent: { _ = try other.get("/hello") })
-            server.events.gate.open()
-            let response = try client.response()
-            #expect((response.status, response.fields["connection"]) == (503, "close"))
-            #expect(response.fields["retry-after"] == "1")
-            #expect(try server.client().get("/hello").status == 200)
+            let (hoarder, client) = (try server.client(), try server.client())
+            let head = "POST /upload HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n"
+            try hoarder.send(head + Self.part)
+            try client.send(head + Self.part)
+            let refusal = try client.response()
+            #expect((refusal.status, refusal.fields["connection"]) == (503, "close"))
+            #expect(refusal.fields["retry-after"] == "1")
+            #expect(try server.client().post("/echo", "small").status == 200)
+            // Strangers have memory of their own.
+            #expect(try server.client().post("/length", String(repeating: "x", count: 50_000)).status == 200)
+        }
+    }
+
+    @Test func departureIsNoticed_whileABodyWaitsForMemory() async throws {
+        let server = try TestServer({ $0.heldBytesMax = 1_200_000 }, routes: Self.routes)
+        try await blocking {
+            let (hoarder, client, half) = (try server.client(), try server.client(), try server.client())
+            let head = "POST /upload HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n"
+            try hoarder.send(head + Self.part)
+            // Few enough that the end of the stream fits into the socket's buffer after them.
+            let part = Self.part.prefix(20_000)
+            try client.send(head + part)
+            try half.send("POST /upload HTTP/1.1\r\nHost: t\r\nContent-Length: 20000\r\n\r\n" + part)
+            client.finishSending()
+            #expect(server.events.waitForRequests(1))
+            #expect(server.events.requests.first?.isComplete == false)
+            // This one has sent all that it promised.
+            half.finishSending()
+            hoarder.close()
+            #expect(try half.response().body == "20000")
+        }
+    }
+
+    @Test func readersOfConstantBodiesTakeNoMemory() async throws {
+        let server = try TestServer({ $0.heldBytesMax = 1_000_000 }, routes: Self.routes)
+        try await blocking {
+            let readers = try (0..<40).map { _ in try server.client(receiveBufferBytes: 1_024) }
+            for reader in readers { try reader.send("GET /constant HTTP/1.1\r\nHost: t\r\n\r\n") }
+            #expect(try server.client().get("/page").body == Self.part)
+            #expect(try server.client().post("/upload", Self.part).body == "200000")
+            for reader in readers { #expect(try reader.response().body == Self.part) }
+        }
+    }
+
+    @Test func slowestReaderIsDisconnected_whenTooMuchWaits() async throws {
+        let server = try TestServer({ $0.heldBytesMax = 8_000_000 }, routes: { loop, events in
+            let page = [UInt8](repeating: 120, count: 12_000_000)
+            return Self.routes(loop, events) + [Route(.get, "/large") { _ in ServerResponse(.ok, body: .bytes(page)) }]
+        })
+        try await blocking {
+            let (slow, other) = (try server.client(receiveBufferBytes: 1_024), try server.client(receiveBufferBytes: 1_024))
+            for client in [slow, other] {
+                try client.send("GET /large HTTP/1.1\r\nHost: t\r\n\r\n")
+                _ = try server.client().get("/hello")
+            }
+            #expect(slow.waitForReset())
+            #expect(try other.response().bytes.count == 12_000_000)
+            #expect(try server.client().get("/page").status == 200)
         }
     }
 
@@ -84,16 +135,6 @@ struct HeldMemoryTests {
             #expect(try friend.response().body == "in")
             #expect(server.events.count("handler 200000") == 1)
         }
-    }
-
-    @Test func chargesAddUp() {
-        let budget = MemoryBudget(bytesMax: 100)
-        budget.charge(before: 0, now: 60)
-        #expect(!budget.isSpent)
-        budget.charge(before: 0, now: 40)
-        #expect(budget.isSpent)
-        budget.charge(before: 60, now: 0)
-        #expect(!budget.isSpent)
     }
 }
 

@@ -107,19 +107,18 @@ struct TLSTests {
         SSL_set_fd(client, ends[1])
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
         defer { buffer.deallocate() }
-        while SSL_connect(client) != 1 || transport.isHandshaking { _ = transport.read(into: buffer) }
+        func read() -> ReadResult { transport.read(into: buffer, bytesMax: .max) }
+        while SSL_connect(client) != 1 || transport.status.isHandshaking { _ = read() }
         let request = [UInt8](repeating: 120, count: 16_000)
         SSL_write(client, request, CInt(request.count))
-        _ = transport.read(into: buffer)
-        _ = request.withUnsafeBytes { transport.write($0) }
+        _ = read()
+        _ = request.withUnsafeBytes { transport.write($0, hasMore: false) }
         #expect(transport.bufferByteCount > 16_000)
-        #expect(transport.heldByteCount > 8_000)
         transport.releaseBuffers()
         #expect(transport.bufferByteCount < 1_000)
-        #expect(transport.heldByteCount == 0)
         // Further data uses the new buffers.
         SSL_write(client, request, CInt(request.count))
-        guard case .bytes(request.count) = transport.read(into: buffer) else {
+        guard case .bytes(request.count) = read() else {
             return #expect(Bool(false), "the transport cannot read any more")
         }
     }

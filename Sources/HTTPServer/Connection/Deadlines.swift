@@ -1,6 +1,6 @@
 /// The deadlines of one connection, as a value: its current wait, the end of that wait, and the client's reading rate.
 /// The caller passes the time in.
-struct ConnectionDeadlines {
+struct Deadlines {
     typealias Instant = ContinuousClock.Instant
 
     /// The events for which a connection waits. Each wait has its own deadline.
@@ -19,6 +19,8 @@ struct ConnectionDeadlines {
     private(set) var wait: Wait?
     private var end: Instant?
     private var window: ReadingWindow?
+    /// When the first byte of the current head was there; nil if no head is being read.
+    private var headStart: Instant?
 
     /// The earlier of the two deadlines.
     var next: Instant? {
@@ -26,11 +28,34 @@ struct ConnectionDeadlines {
         return window.map { min($0.end, end) } ?? end
     }
 
-    /// - Parameter end: nil if the wait has no deadline of its own.
-    mutating func begin(_ wait: Wait, until end: Instant?) {
+    /// Begins the wait, unless it is the current one.
+    ///
+    /// - Parameter requestStart: the end of the current request's head; nil if there is no request.
+    mutating func update(
+        _ wait: Wait, now: Instant, requestStart: Instant?, _ timeouts: HTTPServerConfiguration.Timeouts
+    ) {
+        guard wait != self.wait else { return }
+        let hasWaitedForMemory = self.wait == .memory
+        if wait == .head { headStart = hasWaitedForMemory ? now : headStart ?? now }
         self.wait = wait
-        self.end = end
+        end =
+            switch wait {
+            case .handshake: now + timeouts.handshake
+            case .idle: now + timeouts.idle
+            case .idleDrain: now + timeouts.idleDrain
+            // These two are counted from the first byte and from the end of the head, or from when memory was granted.
+            case .head: (headStart ?? now) + timeouts.head
+            case .body: (hasWaitedForMemory ? now : requestStart ?? now) + timeouts.body
+            case .memory: now + timeouts.memory
+            case .handler, .producer: now + timeouts.handler
+            case .halfClosed: now + timeouts.halfClosed
+            case .linger: now + timeouts.linger
+            // Bounded by the client's reading rate only.
+            case .reader: nil
+            }
     }
+
+    mutating func headIsComplete() { headStart = nil }
 
     /// Ends the current wait. The next wait starts a new deadline, even if it is of the same kind.
     mutating func endWait() { wait = nil }
