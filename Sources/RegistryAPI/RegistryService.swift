@@ -80,26 +80,14 @@ public struct RegistryService: Sendable {
         self.logger = logger
     }
 
-    /// The routes with their middleware: admission, errors, CORS and cache control.
+    /// The routes with their middleware: errors, CORS and cache control.
     public func application(observer: (any RequestObserver)?) -> Application {
-        let wrapped = routes.map { route in
-            // Receipts need no credential.
-            (route.pattern == Self.receiptsPattern ? route : route.admitting(admit)).wrapped(in: renderErrors)
-        }
+        let wrapped = routes.map { $0.wrapped(in: renderErrors) }
         var application = Application(
             router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
             renderProblem: ProblemDocument.response)
         application.ownFields = ConsoleHeaders.ofOwnResponses
         return application
-    }
-
-    /// Accepts the body of a request if its credential is valid, so that strangers' bodies are not read. The handler
-    /// authenticates again and checks the roles.
-    private func admit(_ request: ServerRequest) async throws -> ServerResponse {
-        // The largest lateness of any call.
-        _ = try await caller(
-            request, on: try? AppID(request.parameters["app"]), lateness: Self.logoutLateness)
-        return ServerResponse(.continue)
     }
 
     /// Responses under `/v1` contain personal data or secrets: they must not be cached, and browsers must not guess

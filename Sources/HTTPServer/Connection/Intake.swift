@@ -198,7 +198,7 @@ extension Intake {
         let missing = missingByteCount(exchange)
         let needsCredit = bodyCredit == 0 && max(missing, 1) > room
         if !isAdmitted, needsCredit || !isAwaited { return .admit(exchange) }
-        if needsCredit { return claim(.body, missing + rules.pipelinedBytesMax + Self.recordBytesMax) }
+        if needsCredit { return claim(.body, heldByteCount + missing + Self.recordBytesMax) }
         guard !isAwaited else { return nil }
         isAwaited = true
         return .sendContinue

@@ -6,8 +6,7 @@ import PushRegistry
 
 extension RegistryService {
     var getApp: Route {
-        Route(.get, Self.appPattern) { request in
-            let call = try await appCall(request, allowing: [.admin])
+        appRoute(.get, Self.appPattern, allowing: [.admin]) { request, call in
             return .policy(call.app)
         }
     }

@@ -10,7 +10,7 @@ extension RegistryService {
 
     /// Changes the members that the body names (JSON Merge Patch, RFC 7396).
     var patchApp: Route {
-        Route(.patch, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
+        let route = Route(.patch, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
             let id = try? AppID(request.parameters["app"])
             let (caller, _) = try await administrator(request, of: id)
             let body = try request.jsonBody(orAs: "application/merge-patch+json")
@@ -35,6 +35,7 @@ extension RegistryService {
             }
             throw StoreError.overloaded
         }
+        return route.admitting(admitAdministrator)
     }
 
     /// - Throws: `APIError.unusablePolicy`, `StoreError`.

@@ -13,7 +13,7 @@ extension RegistryService {
     /// Creates the app or replaces its policy. The admin key may do both; a key of the app with the role admin may only
     /// replace the policy.
     var putApp: Route {
-        Route(.put, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
+        let route = Route(.put, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
             let id = try? AppID(request.parameters["app"])
             let (caller, known) = try await administrator(request, of: id)
             let body = try request.jsonBody()
@@ -33,6 +33,13 @@ extension RegistryService {
                 by: caller, in: request)
             return .policy(app, status: isNew ? .created : .ok)
         }
+        return route.admitting(admitAdministrator)
+    }
+
+    /// The check of a head for calls of administrators.
+    @Sendable func admitAdministrator(_ request: ServerRequest) async throws -> ServerResponse {
+        _ = try await administrator(request, of: try? AppID(request.parameters["app"]))
+        return ServerResponse(.continue)
     }
 
     /// The caller, if it may change the app's policy. The admin key may change any app, also one that does not exist or

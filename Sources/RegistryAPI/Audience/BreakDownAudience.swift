@@ -7,8 +7,9 @@ import StrictJSON
 
 extension RegistryService {
     var breakDownAudience: Route {
-        Route(.post, Self.audiencePattern + "/breakdown", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(
+            .post, Self.audiencePattern + "/breakdown", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(

@@ -9,8 +9,9 @@ import StrictJSON
 
 extension RegistryService {
     var countAudience: Route {
-        Route(.post, Self.audiencePattern + "/count", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(
+            .post, Self.audiencePattern + "/count", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain", "sample"]) {
@@ -41,8 +42,7 @@ extension RegistryService {
 
     /// Counts by a flat filter in the query.
     var countAudienceByQuery: Route {
-        Route(.get, Self.audiencePattern + "/count") { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(.get, Self.audiencePattern + "/count", allowing: Self.audienceRoles) { request, call in
             let query = try FilterQuery(request, in: vocabulary(of: call.app))
             let audience = try await audience(query, of: call.app)
             let count = try await audiences.count(audience, explains: false)

@@ -9,8 +9,9 @@ import StrictJSON
 
 extension RegistryService {
     var listAudience: Route {
-        Route(.post, Self.audiencePattern + "/installations", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(
+            .post, Self.audiencePattern + "/installations", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
             let bytes = try request.jsonBody()
             let names = try await names(for: call)
             let body = try await parsing(bytes.count) {

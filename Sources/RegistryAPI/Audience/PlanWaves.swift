@@ -8,8 +8,9 @@ import StrictJSON
 extension RegistryService {
     /// The times at which to send so that pushes arrive at the same local time everywhere.
     var planWaves: Route {
-        Route(.post, Self.audiencePattern + "/waves", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(
+            .post, Self.audiencePattern + "/waves", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
             let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app), members: ["localTime", "date", "explain"], WaveOptions.init)

@@ -127,24 +127,59 @@ extension RegistryService {
         }
     }
 
-    /// Authorizes a call on the app in the path. The caller needs one of the roles.
+    /// A route below an app, for callers who have one of the roles. A body that does not fit into the connection's own
+    /// memory is read only for them.
     ///
-    /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `StoreError`.
-    func appCall(
-        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
-    ) async throws -> AppCall {
-        let directory = try await currentDirectory(for: request)
-        return try await fetchingMissingKey {
-            try appCall(request, allowing: roles, lateness: lateness, in: directory)
+    /// - Parameters:
+    ///   - lateness: how long after its expiry a JWT is still accepted.
+    ///   - handler: called after the call is authorized and counted: 401, 404, 403 and 429, checked in this order.
+    func appRoute(
+        _ method: HTTPRequest.Method, _ pattern: String, allowing roles: Roles,
+        lateness: ISO8601Duration = ISO8601Duration(seconds: 0), bodyBytesMax: Int = 0,
+        handler: @escaping @Sendable (ServerRequest, AppCall) async throws -> ServerResponse
+    ) -> Route {
+        let route = Route(method, pattern, bodyBytesMax: bodyBytesMax) { request in
+            let call = try await authorized(request, allowing: roles, lateness: lateness)
+            try count(call, in: request)
+            return try await handler(request, call)
+        }
+        return route.admitting(admission(allowing: roles, lateness: lateness))
+    }
+
+    /// The check of a request's head: whether its credential fits the app and the roles.
+    func admission(allowing roles: Roles, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)) -> Handler {
+        { request in
+            _ = try await authorized(request, allowing: roles, lateness: lateness)
+            return ServerResponse(.continue)
         }
     }
 
-    /// The same by a directory that may be outdated.
+    private func authorized(
+        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration
+    ) async throws -> AppCall {
+        let directory = try await currentDirectory(for: request)
+        return try await fetchingMissingKey {
+            try authorized(request, allowing: roles, lateness: lateness, in: directory)
+        }
+    }
+
+    /// Authorizes and counts a call by a directory that may be outdated.
     ///
-    /// - Throws: also `MissingKey`.
+    /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `MissingKey`.
     func appCall(
-        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration = ISO8601Duration(seconds: 0),
-        in directory: DirectorySnapshot
+        _ request: ServerRequest, allowing roles: Roles, in directory: DirectorySnapshot
+    ) throws -> AppCall {
+        let call = try authorized(request, allowing: roles, lateness: ISO8601Duration(seconds: 0), in: directory)
+        try count(call, in: request)
+        return call
+    }
+
+    private func count(_ call: AppCall, in request: ServerRequest) throws {
+        try limits.admit(call.caller, from: request.clientAddress, to: call.app)
+    }
+
+    private func authorized(
+        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration, in directory: DirectorySnapshot
     ) throws -> AppCall {
         let id = try? AppID(request.parameters["app"])
         let caller = try caller(request, on: id, lateness: lateness, in: directory)
@@ -159,7 +194,6 @@ extension RegistryService {
         guard let app = directory.apps[id] else {
             throw APIError.unusablePolicy(directory.unusable[id]?.reason ?? "")
         }
-        try limits.admit(caller, from: request.clientAddress, to: app)
         return AppCall(app: app, caller: caller, directory: directory)
     }
 

@@ -54,15 +54,13 @@ extension RegistryService {
     private func forSession(_ property: @escaping @Sendable (RegistryService) -> Route) -> Route? {
         let route = property(self)
         guard route.pattern.hasPrefix("/v1/"), route.pattern != Self.receiptsPattern else { return nil }
-        let admit: Handler = { request in
-            _ = try await acting(for: request)
-            return ServerResponse(.continue)
-        }
-        return Route(
-            route.method, Self.consolePattern + route.pattern, bodyBytesMax: route.bodyBytesMax,
-            admit: route.bodyBytesMax > 0 ? admit : nil
+        let ofSession = Route(
+            route.method, Self.consolePattern + route.pattern, bodyBytesMax: route.bodyBytesMax
         ) { request in
             try await property(acting(for: request)).handler(request)
+        }
+        return ofSession.admitting { request in
+            try await property(acting(for: request)).admit?(request) ?? ServerResponse(.continue)
         }
     }
 

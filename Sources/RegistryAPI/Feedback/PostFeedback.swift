@@ -8,9 +8,10 @@ import StrictJSON
 
 extension RegistryService {
     var postFeedback: Route {
-        Route(.post, "/v1/apps/{app}/feedback", bodyBytesMax: bodyLimits.feedbackBytesMax) { request in
+        appRoute(
+            .post, "/v1/apps/{app}/feedback", allowing: [.service, .sender], bodyBytesMax: bodyLimits.feedbackBytesMax
+        ) { request, call in
             let arrivedAt = ContinuousClock.now
-            let call = try await appCall(request, allowing: [.service, .sender])
             let (body, form) = try request.listBody()
             // Ten thousand items take tens of milliseconds to parse and apply, which would block the loop's other
             // requests. To use the loop's database connections, the task returns to the loop by itself.

@@ -20,8 +20,7 @@ extension RegistryService {
     /// One event per line, oldest first. The next call passes the last line's cursor as `after`. An empty response
     /// means that there are no new events. `after=latest` returns the current cursor and no event.
     var listChanges: Route {
-        Route(.get, "/v1/apps/{app}/changes") { request in
-            let call = try await appCall(request, allowing: [.service, .sender])
+        appRoute(.get, "/v1/apps/{app}/changes", allowing: [.service, .sender]) { request, call in
             let app = call.app.number
             let page = try PageRequest<FeedStart>(request) { text in
                 text == "latest" ? .latest : EventCursor(text, of: app).map { .after($0) }

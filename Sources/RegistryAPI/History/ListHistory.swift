@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var listHistory: Route {
-        Route(.get, Self.installationPattern + "/history") { request in
-            let call = try await appCall(request, allowing: [.service, .support])
+        appRoute(.get, Self.installationPattern + "/history", allowing: [.service, .support]) { request, call in
             let page = try PageRequest(request, ofEventsOf: call.app.number)
             let (key, requester) = try installation(of: request, in: call)
             try await checkOwner(of: key, for: requester)

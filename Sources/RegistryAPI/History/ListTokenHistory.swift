@@ -10,8 +10,9 @@ extension RegistryService {
 
     /// A POST although it changes nothing: a token must not be part of a path (R14).
     var listTokenHistory: Route {
-        Route(.post, "/v1/apps/{app}/tokens/history", bodyBytesMax: Self.tokenHistoryBytesMax) { request in
-            let call = try await appCall(request, allowing: [.service, .support])
+        appRoute(
+            .post, "/v1/apps/{app}/tokens/history", allowing: [.service, .support], bodyBytesMax: Self.tokenHistoryBytesMax
+        ) { request, call in
             let body = try request.jsonBody()
             let page = try PageRequest(request, ofEventsOf: call.app.number)
             let token = try await parsing(body.count) { try TokenBody.parse(body) }

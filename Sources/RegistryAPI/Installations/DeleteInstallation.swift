@@ -6,8 +6,7 @@ import PushRegistry
 
 extension RegistryService {
     var deleteInstallation: Route {
-        Route(.delete, Self.installationPattern) { request in
-            let call = try await appCall(request, allowing: [.client, .service])
+        appRoute(.delete, Self.installationPattern, allowing: [.client, .service]) { request, call in
             let (key, requester) = try installation(of: request, in: call)
             try await checkCredential(of: call, on: key)
             let deletion = Deletion(

@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var getInstallation: Route {
-        Route(.get, Self.installationPattern) { request in
-            let call = try await appCall(request, allowing: [.client, .service, .support])
+        appRoute(.get, Self.installationPattern, allowing: [.client, .service, .support]) { request, call in
             let (key, requester) = try installation(of: request, in: call)
             // A logout that excepts the session of an older JWT makes it valid: the read must come afterwards, too.
             try await checkCredential(of: call, on: key)

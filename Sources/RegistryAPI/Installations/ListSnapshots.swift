@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var listSnapshots: Route {
-        Route(.get, Self.installationPattern + "/snapshots") { request in
-            let call = try await appCall(request, allowing: [.service, .support])
+        appRoute(.get, Self.installationPattern + "/snapshots", allowing: [.service, .support]) { request, call in
             let page = try PageRequest<Int64>(request)
             let (key, requester) = try installation(of: request, in: call)
             try await checkOwner(of: key, for: requester)

@@ -12,8 +12,10 @@ extension RegistryService {
     static let logoutBytesMax = 4 * 1024
 
     var logOutInstallation: Route {
-        Route(.post, Self.installationPattern + "/logout", bodyBytesMax: Self.logoutBytesMax) { request in
-            let call = try await appCall(request, allowing: [.client, .service], lateness: Self.logoutLateness)
+        appRoute(
+            .post, Self.installationPattern + "/logout", allowing: [.client, .service],
+            lateness: Self.logoutLateness, bodyBytesMax: Self.logoutBytesMax
+        ) { request, call in
             try call.caller.checkActingHeaders(in: request)
             let body = try request.jsonBody()
             let requester = try Logout.Initiator(request, by: call.caller)

@@ -10,7 +10,7 @@ extension RegistryService {
     static let installationPattern = "/v1/apps/{app}/installations/{installId}"
 
     var putInstallation: Route {
-        Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
+        let route = Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
             let last = directory.lastRead
             let first = Result { try registration(request, in: last) }
             if case .success(let (accepted, call)) = first {
@@ -25,7 +25,10 @@ extension RegistryService {
             }
             return try response(try await installations.register(accepted, ifDirectoryIs: nil), to: accepted, in: call)
         }
+        return route.admitting(admission(allowing: Self.registrants))
     }
+
+    private static let registrants: Roles = [.client, .service]
 
     /// The registration of a request, authorized by a directory. The store reads the rest of its body, if it differs
     /// from the last one.
@@ -36,7 +39,7 @@ extension RegistryService {
     private func registration(
         _ request: ServerRequest, in directory: DirectorySnapshot
     ) throws -> (SentRegistration, AppCall) {
-        let call = try appCall(request, allowing: [.client, .service], in: directory)
+        let call = try appCall(request, allowing: Self.registrants, in: directory)
         try call.caller.checkActingHeaders(in: request)
         let bytes = try request.jsonBody()
         let owner = try Owner(request, by: call.caller)

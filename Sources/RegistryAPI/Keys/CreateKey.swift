@@ -11,8 +11,7 @@ extension RegistryService {
     static let keyBytesMax = 4 * 1024
 
     var createKey: Route {
-        Route(.post, Self.keysPattern, bodyBytesMax: Self.keyBytesMax) { request in
-            let call = try await appCall(request, allowing: [.admin])
+        appRoute(.post, Self.keysPattern, allowing: [.admin], bodyBytesMax: Self.keyBytesMax) { request, call in
             let (name, roles) = try KeyBody.parse(try request.jsonBody())
             let new = NewKey(of: call.app, name: name, roles: roles)
             try await directory.add(new.key)

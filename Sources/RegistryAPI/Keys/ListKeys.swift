@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var listKeys: Route {
-        Route(.get, Self.keysPattern) { request in
-            let call = try await appCall(request, allowing: [.admin])
+        appRoute(.get, Self.keysPattern, allowing: [.admin]) { request, call in
             let lastUses = try await directory.lastUses(ofKeysOf: call.app.number)
             var writer = JSONWriter()
             writer.object { writer in

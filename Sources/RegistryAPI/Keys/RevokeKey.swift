@@ -7,8 +7,7 @@ import PushRegistry
 
 extension RegistryService {
     var revokeKey: Route {
-        Route(.delete, Self.keysPattern + "/{keyId}") { request in
-            let call = try await appCall(request, allowing: [.admin])
+        appRoute(.delete, Self.keysPattern + "/{keyId}", allowing: [.admin]) { request, call in
             let id = request.parameters["keyId"]
             guard try await directory.revokeKey(id, of: call.app.number) else { throw APIError.unknownKey }
             audit.changed("key revoked", ["keyId": "\(id)"], by: call.caller, in: request)

@@ -8,8 +8,9 @@ import StrictJSON
 extension RegistryService {
     /// Marketing sees groups below the policy's `smallestGroup` only in the rest.
     var breakDownMessage: Route {
-        Route(.post, Self.messagePattern + "/breakdown", bodyBytesMax: MessageLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(
+            .post, Self.messagePattern + "/breakdown", allowing: Self.audienceRoles, bodyBytesMax: MessageLimits.bodyBytesMax
+        ) { request, call in
             let options = try await request.parsedJSON { try MessageBreakdownOptions.parse($0) }
             let message = try await message(of: call, in: request)
             let (asOf, groups) = try await messages.groups(

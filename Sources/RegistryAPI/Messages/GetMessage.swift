@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var getMessage: Route {
-        Route(.get, Self.messagePattern) { request in
-            let call = try await appCall(request, allowing: Self.messageRoles)
+        appRoute(.get, Self.messagePattern, allowing: Self.messageRoles) { request, call in
             let message = try await message(of: call, in: request)
             let (asOf, counts) = try await messages.counts(of: message.number, in: call.app.number)
             var writer = JSONWriter()

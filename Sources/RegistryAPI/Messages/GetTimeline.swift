@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var getTimeline: Route {
-        Route(.get, Self.messagePattern + "/timeline") { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(.get, Self.messagePattern + "/timeline", allowing: Self.audienceRoles) { request, call in
             var query = try QueryParameters(request, ["interval"])
             let interval = query.duration("interval") ?? .hours(1)
             try query.check()

@@ -8,8 +8,7 @@ import StrictJSON
 extension RegistryService {
     /// The newest first, without their counts.
     var listMessages: Route {
-        Route(.get, Self.messagesPattern) { request in
-            let call = try await appCall(request, allowing: Self.messageRoles)
+        appRoute(.get, Self.messagesPattern, allowing: Self.messageRoles) { request, call in
             let page = try PageRequest(request) { Int64($0).map(MessageNumber.init) }
             let found = try await messages.messages(
                 of: call.app.number, before: page.after, limit: page.limit + 1)

@@ -12,8 +12,7 @@ extension RegistryService {
     /// Streams the installations for which a recorded message was handed out some time ago, and which have not reported
     /// a delivery. Each page is read when it is sent: an installation that reports before is left out.
     var listUndelivered: Route {
-        Route(.get, Self.messagePattern + "/undelivered") { request in
-            let call = try await appCall(request, allowing: [.service, .sender])
+        appRoute(.get, Self.messagePattern + "/undelivered", allowing: [.service, .sender]) { request, call in
             let app = call.app.number
             var query = try QueryParameters(request, ["after", "cursor"])
             let age = query.duration("after") ?? ISO8601Duration(seconds: 15 * 60)

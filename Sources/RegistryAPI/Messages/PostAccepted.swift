@@ -10,8 +10,9 @@ import StrictJSON
 extension RegistryService {
     /// Counts the pushes that the provider accepted: by receipts, or by the ids of recorded targets.
     var postAccepted: Route {
-        Route(.post, Self.messagePattern + "/accepted", bodyBytesMax: bodyLimits.feedbackBytesMax) { request in
-            let call = try await appCall(request, allowing: [.sender])
+        appRoute(
+            .post, Self.messagePattern + "/accepted", allowing: [.sender], bodyBytesMax: bodyLimits.feedbackBytesMax
+        ) { request, call in
             let (bytes, form) = try request.listBody()
             let lines = try await parsing(bytes.count) { try Self.items(of: bytes, as: form) }
             guard lines.count <= FeedbackBody.itemsMax else { throw APIError.tooManyItems(max: FeedbackBody.itemsMax) }

@@ -14,8 +14,9 @@ extension RegistryService {
     /// Creates the message or replaces its content. The counts stay. A new expiry applies to receipts that are handed
     /// out later.
     var putMessage: Route {
-        Route(.put, Self.messagePattern, bodyBytesMax: MessageLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.messageRoles)
+        appRoute(
+            .put, Self.messagePattern, allowing: Self.messageRoles, bodyBytesMax: MessageLimits.bodyBytesMax
+        ) { request, call in
             let content = try await request.parsedJSON {
                 try MessageBody.content($0, expiryMax: call.app.policy.receiptRetention)
             }

@@ -13,8 +13,9 @@ extension RegistryService {
     static let notificationBytesMax = 64 * 1024
 
     var postNotification: Route {
-        Route(.post, Self.appPattern + "/notifications", bodyBytesMax: Self.notificationBytesMax) { request in
-            let call = try await appCall(request, allowing: [.sender, .service])
+        appRoute(
+            .post, Self.appPattern + "/notifications", allowing: [.sender, .service], bodyBytesMax: Self.notificationBytesMax
+        ) { request, call in
             let body = try await request.parsedJSON { try NotificationBody($0, topics: call.app.topics) }
             var message: SealedMessage?
             if let reference = body.message {

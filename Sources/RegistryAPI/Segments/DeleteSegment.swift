@@ -8,8 +8,7 @@ import PushRegistry
 extension RegistryService {
     /// Idempotent. A segment that another one names cannot be deleted.
     var deleteSegment: Route {
-        Route(.delete, Self.segmentPattern) { request in
-            let call = try await appCall(request, allowing: [.marketing])
+        appRoute(.delete, Self.segmentPattern, allowing: [.marketing]) { request, call in
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
             if try await segments.delete(name, of: call.app.number, check: { try precondition?.check($0) }) {

@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var getSegment: Route {
-        Route(.get, Self.segmentPattern) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(.get, Self.segmentPattern, allowing: Self.audienceRoles) { request, call in
             guard let name = try? SegmentName(request.parameters["name"]),
                 let segment = try await segments.segment(name, of: call.app.number)
             else { throw APIError.unknownSegment }

@@ -8,8 +8,7 @@ import StrictJSON
 extension RegistryService {
     /// Pages are in the order of the names.
     var listSegments: Route {
-        Route(.get, Self.segmentsPattern) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(.get, Self.segmentsPattern, allowing: Self.audienceRoles) { request, call in
             let page = try PageRequest(request) { try? SegmentName($0) }
             let found = try await segments.segments(of: call.app.number, after: page.after, limit: page.limit)
             var writer = JSONWriter(capacity: 4_096)

@@ -14,8 +14,9 @@ extension RegistryService {
 
     /// Saves a filter under the name. It replaces a saved one.
     var putSegment: Route {
-        Route(.put, Self.segmentPattern, bodyBytesMax: AudienceLimits.segmentBytesMax) { request in
-            let call = try await appCall(request, allowing: [.marketing])
+        appRoute(
+            .put, Self.segmentPattern, allowing: [.marketing], bodyBytesMax: AudienceLimits.segmentBytesMax
+        ) { request, call in
             let body = try await request.parsedJSON { try SegmentBody.parse($0, in: vocabulary(of: call.app)) }
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)

@@ -9,8 +9,7 @@ extension RegistryService {
     /// Idempotent. The choices about the topic are gone at once: a topic that is created again under the same name
     /// begins without choices. A topic that a segment names cannot be deleted.
     var deleteTopic: Route {
-        Route(.delete, Self.topicPattern) { request in
-            let call = try await appCall(request, allowing: [.marketing])
+        appRoute(.delete, Self.topicPattern, allowing: [.marketing]) { request, call in
             let slug = try request.identifier("topic", TopicSlug.init)
             if try await topics.delete(slug, of: call.app.number) {
                 audit.changed("topic deleted", ["topic": "\(slug)"], by: call.caller, in: request)

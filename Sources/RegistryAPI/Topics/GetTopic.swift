@@ -10,8 +10,7 @@ extension RegistryService {
     static let topicReaders: Roles = [.marketing, .sender, .service, .client, .support]
 
     var getTopic: Route {
-        Route(.get, Self.topicPattern) { request in
-            let call = try await appCall(request, allowing: Self.topicReaders)
+        appRoute(.get, Self.topicPattern, allowing: Self.topicReaders) { request, call in
             guard let topic = call.app.topics[request.parameters["topic"]] else { throw APIError.unknownTopic }
             return .json(JSONWriter(topic))
         }

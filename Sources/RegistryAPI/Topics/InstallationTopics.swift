@@ -11,8 +11,7 @@ extension RegistryService {
 
     /// The whole catalogue, resolved for the installation.
     var getInstallationTopics: Route {
-        Route(.get, Self.installationTopicsPattern) { request in
-            let call = try await appCall(request, allowing: [.client, .service, .support])
+        appRoute(.get, Self.installationTopicsPattern, allowing: [.client, .service, .support]) { request, call in
             let (key, requester) = try installation(of: request, in: call)
             let found = try await topics.topics(of: key)
             try await checkCredential(of: call, on: key)
@@ -25,8 +24,9 @@ extension RegistryService {
 
     /// Merges choices into those on the installation.
     var patchInstallationTopics: Route {
-        Route(.patch, Self.installationTopicsPattern, bodyBytesMax: TopicLimits.choicesBytesMax) { request in
-            let call = try await appCall(request, allowing: [.client, .service])
+        appRoute(
+            .patch, Self.installationTopicsPattern, allowing: [.client, .service], bodyBytesMax: TopicLimits.choicesBytesMax
+        ) { request, call in
             let changes = try await request.parsedJSON { try TopicsBody.changes($0, in: call.app.topics) }
             let (key, requester) = try installation(of: request, in: call)
             let after = try await refusing(call) {

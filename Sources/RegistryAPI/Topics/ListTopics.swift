@@ -8,8 +8,7 @@ import StrictJSON
 extension RegistryService {
     /// The whole catalogue, in the order of the slugs.
     var listTopics: Route {
-        Route(.get, Self.topicsPattern) { request in
-            let call = try await appCall(request, allowing: Self.topicReaders)
+        appRoute(.get, Self.topicsPattern, allowing: Self.topicReaders) { request, call in
             var writer = JSONWriter(capacity: 4_096)
             writer.object { writer in
                 writer.name("topics")

@@ -12,8 +12,9 @@ extension RegistryService {
 
     /// Creates the topic or replaces its content. The choices about it stay.
     var putTopic: Route {
-        Route(.put, Self.topicPattern, bodyBytesMax: TopicLimits.contentBytesMax) { request in
-            let call = try await appCall(request, allowing: [.marketing])
+        appRoute(
+            .put, Self.topicPattern, allowing: [.marketing], bodyBytesMax: TopicLimits.contentBytesMax
+        ) { request, call in
             let content = try TopicBody.content(try request.jsonBody())
             let slug = try request.identifier("topic", TopicSlug.init)
             let (topic, isNew) = try await topics.put(slug, content, in: call.app.number)

@@ -11,8 +11,7 @@ extension RegistryService {
 
     /// The whole catalogue, resolved by the user's own choices. A user who was never seen has the defaults.
     var getUserTopics: Route {
-        Route(.get, Self.userTopicsPattern) { request in
-            let call = try await appCall(request, allowing: [.client, .service, .support])
+        appRoute(.get, Self.userTopicsPattern, allowing: [.client, .service, .support]) { request, call in
             let userID = try user(of: request, in: call)
             let choices = try await topics.choices(of: userID, in: call.app.number)
             try await checkCredential(of: call, on: nil)
@@ -22,8 +21,9 @@ extension RegistryService {
 
     /// Merges choices into the user's. They apply to each of the user's installations that has no choice of its own.
     var patchUserTopics: Route {
-        Route(.patch, Self.userTopicsPattern, bodyBytesMax: TopicLimits.choicesBytesMax) { request in
-            let call = try await appCall(request, allowing: [.client, .service])
+        appRoute(
+            .patch, Self.userTopicsPattern, allowing: [.client, .service], bodyBytesMax: TopicLimits.choicesBytesMax
+        ) { request, call in
             let changes = try await request.parsedJSON { try TopicsBody.changes($0, in: call.app.topics) }
             let userID = try user(of: request, in: call)
             let after = try await refusing(call) {

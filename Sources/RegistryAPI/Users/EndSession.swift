@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var endSession: Route {
-        Route(.delete, "/v1/apps/{app}/sessions/{sessionId}") { request in
-            let call = try await appCall(request, allowing: [.service])
+        appRoute(.delete, "/v1/apps/{app}/sessions/{sessionId}", allowing: [.service]) { request, call in
             let sessionID = try request.identifier("sessionId", SessionID.init)
             let count = try await users.end(
                 SessionEnd(

@@ -8,8 +8,7 @@ import StrictJSON
 
 extension RegistryService {
     var eraseUser: Route {
-        Route(.delete, Self.userPattern) { request in
-            let call = try await appCall(request, allowing: [.service])
+        appRoute(.delete, Self.userPattern, allowing: [.service]) { request, call in
             let userID = try request.identifier("userId", UserID.init)
             let receipt = try await users.erase(
                 Erasure(

@@ -7,8 +7,7 @@ import StrictJSON
 
 extension RegistryService {
     var listUserInstallations: Route {
-        Route(.get, Self.userPattern + "/installations") { request in
-            let call = try await appCall(request, allowing: [.service, .sender, .support])
+        appRoute(.get, Self.userPattern + "/installations", allowing: [.service, .sender, .support]) { request, call in
             let page = try PageRequest(request) { try? InstallID($0) }
             let found = try await users.installations(
                 of: try request.identifier("userId", UserID.init), in: call.app.number, after: page.after,

@@ -9,8 +9,9 @@ extension RegistryService {
     static let userPattern = "/v1/apps/{app}/users/{userId}"
 
     var logOutUser: Route {
-        Route(.post, Self.userPattern + "/logout", bodyBytesMax: Self.logoutBytesMax) { request in
-            let call = try await appCall(request, allowing: [.service])
+        appRoute(
+            .post, Self.userPattern + "/logout", allowing: [.service], bodyBytesMax: Self.logoutBytesMax
+        ) { request, call in
             let kept = try UserLogoutBody.exceptedSession(try request.jsonBody())
             let userID = try request.identifier("userId", UserID.init)
             let count = try await users.end(

@@ -10,8 +10,9 @@ extension RegistryService {
     /// Streams an audience of any size in constant memory: rows are read only as fast as the client takes them. After
     /// an error the connection is reset, so that a complete response is a complete export.
     var exportAudience: Route {
-        Route(.post, Self.audiencePattern + "/export", bodyBytesMax: AudienceLimits.bodyBytesMax) { request in
-            let call = try await appCall(request, allowing: Self.audienceRoles)
+        appRoute(
+            .post, Self.audiencePattern + "/export", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
             let bytes = try exportBody(of: request)
             let names = try await names(for: call)
             let body = try await parsing(bytes.count) {
