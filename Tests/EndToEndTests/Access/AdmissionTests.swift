@@ -15,7 +15,7 @@ extension EndToEnd {
 
         @Test(arguments: [
             ("POST", "/feedback", [RegistryApp.Role.service, .sender]), ("PUT", "/installations/phone", [.client, .service]),
-            ("PUT", "", [.admin]), ("POST", "/audience/count", [.marketing, .service]),
+            ("PUT", "", [.admin]), ("POST", "/audience/count", [.marketing, .sender]),
         ])
         func head_isRefused_unlessItsCredentialFitsAppAndRole(
             _ method: String, _ path: String, _ roles: [RegistryApp.Role]
