@@ -112,7 +112,7 @@ let package = Package(
         module(
             "RegistryStore",
             ["EventLoop", "Locking", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
-        module("PostgresClient", ["EventLoop", "CPostgres", "Locking", collections, logging, metrics]),
+        module("PostgresClient", ["EventLoop", "COpenSSL", "CPostgres", "Locking", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
@@ -213,7 +213,7 @@ let package = Package(
                 argumentParser,
                 logging,
             ]),
-        tests("PostgresClientTests", ["PostgresClient", "EmbeddedPostgres", "RegistryTestSupport"]),
+        tests("PostgresClientTests", ["COpenSSL", "PostgresClient", "EmbeddedPostgres", "RegistryTestSupport"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
         tests("MigrationsTests", ["Migrations"]),
         tests(

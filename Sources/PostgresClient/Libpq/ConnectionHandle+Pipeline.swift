@@ -1,3 +1,4 @@
+import COpenSSL
 import CPostgres
 
 /// The non-blocking steps of pipeline mode: <https://www.postgresql.org/docs/15/libpq-pipeline-mode.html>. Each returns
@@ -55,8 +56,18 @@ extension ConnectionHandle {
         }
     }
 
+    /// Reads what has arrived. libpq takes only as much of a TLS record as fits its buffer; the rest stays in OpenSSL,
+    /// where no poller sees it (SSL_pending(3)).
     func consumeInput() -> Bool {
-        PQconsumeInput(connection) == 1
+        repeat {
+            guard PQconsumeInput(connection) == 1 else { return false }
+        } while decryptedByteCount > 0
+        return true
+    }
+
+    private var decryptedByteCount: CInt {
+        guard PQsslInUse(connection) == 1, let ssl = PQsslStruct(connection, "OpenSSL") else { return 0 }
+        return SSL_pending(OpaquePointer(ssl))
     }
 
     enum Reply {

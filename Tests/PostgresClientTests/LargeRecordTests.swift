@@ -1,0 +1,137 @@
+import COpenSSL
+import EmbeddedPostgres
+import Foundation
+import Glibc
+import PostgresClient
+import Testing
+
+@Suite("Whole responses arrive, whatever the size of the TLS records", .timeLimit(.minutes(2)))
+struct LargeRecordTests {
+    /// PostgreSQL writes records of 8 KB at most, proxies and compatible engines larger ones.
+    @Test func responsesArrive_whenRecordsHave16KB() async throws {
+        try await ThrowawayCluster.withDatabase { server in
+            let relay = try TLSRelay(to: server.connectionString)
+            let others = server.connectionString.split(separator: " ").filter {
+                !$0.hasPrefix("host=") && !$0.hasPrefix("port=") && !$0.hasPrefix("sslmode=")
+            }
+            let relayed = "\(others.joined(separator: " ")) host=127.0.0.1 port=\(relay.port) sslmode=require"
+            try await withClient(try PostgresConfiguration(relayed)) { client in
+                // A part of the last record stays in OpenSSL for some of these.
+                for count in 1...60 {
+                    let rows = try await client.execute(
+                        "SELECT repeat('x', 3000) FROM generate_series(1, \(Int32(count)))", timeout: .seconds(5))
+                    #expect(rows.count == count)
+                }
+            }
+        }
+    }
+}
+
+/// Speaks TLS with PostgreSQL's clients and plain text with the server, and fills its records as far as it can.
+private final class TLSRelay: Sendable {
+    private static let recordBytes = 16_384
+    let port: UInt16
+    private let listener: CInt
+
+    init(to connectionString: String) throws {
+        let parts = Dictionary(
+            connectionString.split(separator: " ").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+                .filter { $0.count == 2 }.map { ($0[0], $0[1].filter { $0 != "'" }) }, uniquingKeysWith: { $1 })
+        let path = "\(try #require(parts["host"]))/.s.PGSQL.\(parts["port"] ?? "5432")"
+        let context = try #require(SSL_CTX_new(TLS_server_method()))
+        try Self.addCertificate(to: context)
+        let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(listener, address, length) == 0 && listen(listener, 8) == 0
+                    && getsockname(listener, address, &length) == 0
+            }
+        }
+        try #require(isListening)
+        (self.listener, port) = (listener, UInt16(bigEndian: address.sin_port))
+        nonisolated(unsafe) let shared = context
+        Thread.detachNewThread {
+            while case let client = accept(listener, nil, nil), client >= 0 {
+                Thread.detachNewThread { Self.relay(client, shared, path) }
+            }
+        }
+    }
+
+    deinit { shutdown(listener, CInt(SHUT_RDWR)) }
+
+    private static func addCertificate(to context: OpaquePointer) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "relay-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/openssl")
+        process.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=localhost",
+            "-keyout", folder + "/key", "-out", folder + "/certificate",
+        ]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+        try #require(SSL_CTX_use_certificate_chain_file(context, folder + "/certificate") == 1)
+        try #require(SSL_CTX_use_PrivateKey_file(context, folder + "/key", SSL_FILETYPE_PEM) == 1)
+    }
+
+    /// One connection, until either side ends it.
+    private static func relay(_ client: CInt, _ context: OpaquePointer, _ path: String) {
+        var buffer = [UInt8](repeating: 0, count: recordBytes)
+        let server = connect(path)
+        let ssl = SSL_new(context)
+        defer {
+            SSL_free(ssl)
+            close(client)
+            close(server)
+        }
+        // The client asks for TLS with 8 bytes.
+        guard server >= 0, recv(client, &buffer, 8, CInt(MSG_WAITALL)) == 8, send(client, "S", 1, 0) == 1 else { return }
+        SSL_set_fd(ssl, client)
+        guard SSL_accept(ssl) == 1 else { return }
+        while true {
+            var watched = [
+                pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+            ]
+            if SSL_pending(ssl) == 0, poll(&watched, 2, 60_000) <= 0 { return }
+            if SSL_pending(ssl) > 0 || watched[0].revents != 0 {
+                let count = SSL_read(ssl, &buffer, CInt(buffer.count))
+                guard count > 0, send(server, buffer, Int(count), CInt(MSG_NOSIGNAL)) == Int(count) else { return }
+            }
+            if watched[1].revents != 0 {
+                let count = fill(&buffer, from: server)
+                guard count > 0, SSL_write(ssl, buffer, CInt(count)) == CInt(count) else { return }
+            }
+        }
+    }
+
+    /// Reads until the buffer is full or nothing more comes for some time.
+    private static func fill(_ buffer: inout [UInt8], from server: CInt) -> Int {
+        var count = 0
+        var watched = [pollfd(fd: server, events: Int16(POLLIN), revents: 0)]
+        while count < buffer.count, poll(&watched, 1, 20) > 0 {
+            let read = buffer.withUnsafeMutableBytes { recv(server, $0.baseAddress! + count, $0.count - count, 0) }
+            guard read > 0 else { break }
+            count += read
+        }
+        return count
+    }
+
+    private static func connect(_ path: String) -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        let isConnected = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+            }
+        }
+        return isConnected ? descriptor : -1
+    }
+}
