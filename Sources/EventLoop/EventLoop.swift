@@ -194,6 +194,8 @@ extension EventLoop {
             if isWoken { inbox.moveAll(to: &jobs) }
             resumeRoundWaiters()
         }
+        resumeRoundWaiters()
+        inbox.moveAll(to: &jobs)
         for _ in 0..<jobs.count { runJob() }
     }
 

@@ -92,7 +92,8 @@ extension HTTPServerConfiguration {
         /// How long the rest of a request is read and dropped after a response that ends the connection. Closing with
         /// unread bytes would send RST, which can destroy the response in flight.
         public var linger: Duration = .seconds(5)
-        /// From the call of `drain` to the end of the last connection; requests still in flight are then cut.
+        /// From the call of `drain` to the end of the last connection; requests still in flight are then cut. The server
+        /// still waits for handlers that ignore the cancellation of their tasks.
         public var drain: Duration = .seconds(30)
         /// While draining, how long an idle connection may still send a request that is already on its way.
         public var idleDrain: Duration = .milliseconds(250)

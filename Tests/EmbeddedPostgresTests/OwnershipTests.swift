@@ -60,6 +60,23 @@ struct OwnershipTests {
         }
     }
 
+    /// The folder belongs to the server's user, who could lead root to any file.
+    @Test func otherFileStays_whenTheProcessIDFileIsALink() async throws {
+        try await withFolder { folder in
+            try await withServer(in: folder) { server in
+                await server.kill()
+                let path = "\(folder)/postgres/data/postmaster.pid"
+                let victim = "\(folder)/victim"
+                try "\(getpid())\nprecious\n".write(toFile: victim, atomically: false, encoding: .utf8)
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
+                try? await server.restart()
+                #expect(try String(contentsOfFile: victim, encoding: .utf8).hasSuffix("\nprecious\n"))
+                #expect(try String(contentsOfFile: victim, encoding: .utf8).hasPrefix("\(getpid())\n"))
+            }
+        }
+    }
+
     @Test func stop_freesFolder_whenItsTaskIsCancelled() async throws {
         try await withFolder { folder in
             let server = try await EmbeddedPostgres.start(folder)

@@ -121,9 +121,11 @@ struct Postmaster: Sendable {
             let text = try? String(contentsOfFile: processIDFile, encoding: .utf8)
         else { return }
         let rest = text.drop { $0 != "\n" }
-        // Written in place: a new file would belong to root.
-        guard let file = FileHandle(forWritingAtPath: processIDFile) else { return }
-        try? file.truncate(atOffset: 0)
+        // Written in place: a new file would belong to root. Its folder belongs to the server's user, who must not lead
+        // root to another file.
+        let descriptor = open(processIDFile, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try? file.write(contentsOf: Data("\(Self.impossibleProcessID)\(rest)".utf8))
     }
 

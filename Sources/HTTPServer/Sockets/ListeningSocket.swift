@@ -86,6 +86,8 @@ final class ListeningSocket: Sendable {
         let descriptor = socket(resolved.family, type, 0)
         guard descriptor >= 0 else { throw ListenError(address, "socket", errno: errno) }
         setOption(SO_REUSEADDR, of: descriptor, level: SOL_SOCKET)
+        // The wildcard address stands for IPv4, too, whatever net.ipv6.bindv6only says (ipv6(7)).
+        if resolved.family == AF_INET6 { setOption(IPV6_V6ONLY, of: descriptor, level: CInt(IPPROTO_IPV6), to: 0) }
         if isShared { setOption(SO_REUSEPORT, of: descriptor, level: SOL_SOCKET) }
         var storage = resolved.storage(port: port)
         guard storage.withSockaddr({ bind(descriptor, $0, resolved.length) }) == 0 else {
@@ -133,7 +135,7 @@ extension ListeningSocket {
 }
 
 /// Sets an integer socket option to 1.
-func setOption(_ option: CInt, of descriptor: CInt, level: CInt) {
-    var one: CInt = 1
-    setsockopt(descriptor, level, option, &one, socklen_t(MemoryLayout<CInt>.size))
+func setOption(_ option: CInt, of descriptor: CInt, level: CInt, to value: CInt = 1) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
 }

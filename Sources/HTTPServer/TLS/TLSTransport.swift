@@ -23,6 +23,8 @@ final class TLSTransport: Transport {
     private var unsentStart = 0
     /// Received ciphertext that was not returned as plaintext yet, at most.
     private var encryptedByteCount = 0
+    /// Nothing follows the unsent ciphertext, so the socket is shut down after it.
+    private var isFinishing = false
     /// After a fatal error `ssl` may only be freed.
     private var hasFailed = false
 
@@ -120,7 +122,9 @@ final class TLSTransport: Transport {
             guard unsentStart == unsent.count else { return true }
             (unsent, unsentStart) = ([], 0)
         }
-        return sendOutgoing()
+        guard sendOutgoing() else { return false }
+        if isFinishing, !hasUnsentBytes { socket.finishWriting() }
+        return true
     }
 
     private func sendOutgoing() -> Bool {
@@ -162,7 +166,8 @@ final class TLSTransport: Transport {
         if !hasFailed, !isHandshaking {
             forgetOldErrors()
             SSL_shutdown(ssl)
-            _ = sendCiphertext()
+            isFinishing = true
+            if sendCiphertext() { return }
         }
         socket.finishWriting()
     }

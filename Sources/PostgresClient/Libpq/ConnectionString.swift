@@ -1,6 +1,6 @@
 import CPostgres
 
-/// A libpq connection string, keywords or URI, with this client's defaults for missing parts:
+/// A libpq connection string, keywords or URI, with this client's defaults for missing parts unless it names a service:
 /// <https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS>.
 ///
 /// It may contain a password, so it has no description.
@@ -13,7 +13,9 @@ struct ConnectionString: Sendable {
         guard var options = Self.parse(string) else {
             throw PostgresError(.invalidConfiguration, message: "the connection string cannot be parsed")
         }
-        for (key, value) in Self.defaults(applicationName) where options[key] == nil {
+        // A string overrides the service that it names (pg_service.conf), so the service's own values must be missing.
+        let defaults = options["service"] == nil ? Self.defaults(applicationName) : [:]
+        for (key, value) in defaults where options[key] == nil {
             options[key] = value
         }
         // Text is UTF-8 on both sides, whatever the environment sets.

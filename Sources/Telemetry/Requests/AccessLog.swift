@@ -68,10 +68,8 @@ public final class AccessLog: RequestObserver {
     }
 
     private func isLogged(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) -> Bool {
-        guard request.isSuccess else {
-            if let suppressed = state.failures.begin(now.seconds) { reportSuppressed(suppressed, now) }
-            return state.failures.admit()
-        }
+        if let suppressed = state.failures.begin(now.seconds) { reportSuppressed(suppressed, now) }
+        guard request.isSuccess else { return state.failures.admit() }
         state.successes += 1
         return successInterval == 1 || state.successes % successInterval == 1
     }

@@ -123,6 +123,43 @@ struct TLSTests {
         }
     }
 
+    /// The alert that all was sent waits behind the data, if the socket is full.
+    @Test func endArrives_whenTheSocketWasFull() throws {
+        var ends: [CInt] = [0, 0]
+        let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        #expect(socketpair(AF_UNIX, flags, 0, &ends) == 0)
+        let transport = try #require(TLSTransport(descriptor: ends[0], context: try TLSContext(files.files)))
+        let clientContext = SSL_CTX_new(TLS_client_method())
+        let client = SSL_new(clientContext)
+        defer {
+            SSL_free(client)
+            SSL_CTX_free(clientContext)
+            close(ends[1])
+        }
+        SSL_set_fd(client, ends[1])
+        var buffer = [UInt8](repeating: 120, count: 64 * 1024)
+        buffer.withUnsafeMutableBytes { buffer in
+            while SSL_connect(client) != 1 || transport.status.isHandshaking {
+                _ = transport.read(into: buffer, bytesMax: .max)
+            }
+        }
+        var sent = 0
+        while !transport.status.hasUnsentBytes {
+            sent += try #require(buffer.withUnsafeBytes { transport.write($0, hasMore: false) })
+        }
+        transport.finishWriting()
+        var (received, error) = (0, SSL_ERROR_NONE)
+        while error == SSL_ERROR_NONE || error == SSL_ERROR_WANT_READ {
+            let count = SSL_read(client, &buffer, CInt(buffer.count))
+            error = SSL_get_error(client, count)
+            received += Int(max(count, 0))
+            // The socket has room again.
+            if count <= 0 { _ = transport.write(UnsafeRawBufferPointer(start: nil, count: 0), hasMore: false) }
+        }
+        #expect(received == sent)
+        #expect(error == SSL_ERROR_ZERO_RETURN)
+    }
+
     @Test func wholeBodyArrives_whenItHasManyRecords() async throws {
         let server = try makeServer { $0.pipelinedBytesMax = 1_000 }
         let output = try await blocking {
