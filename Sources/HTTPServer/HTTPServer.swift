@@ -4,8 +4,8 @@ public import Logging
 
 /// An HTTP/1.1 server on event loops.
 ///
-/// Each loop has its own listening sockets, its own application and its own connections; a connection and the handlers
-/// of its requests never leave the loop that accepted it.
+/// Each loop has its own listening sockets, its own application and its own connections. A loop with many connections
+/// passes new ones on; from then on a connection and the handlers of its requests never leave their loop.
 public final class HTTPServer: Sendable {
     private let workers: [ServerWorker]
     private let sockets: Locked<[[ListeningSocket]]>
@@ -33,12 +33,12 @@ public final class HTTPServer: Sendable {
             : try configuration.inheritedSockets.map { try ListeningSocket.share($0, count: loops.count) }
         addresses = opened.map { $0[0].address }
         sockets = Locked(opened)
-        let limits = ConnectionLimits(configuration)
+        let limits = ConnectionLimits(configuration, loopCount: loops.count)
         self.limits = limits
         let shared = ServerWorker.Shared(
             configuration: configuration, limits: limits, tls: tls, forwarding: UntrustedForwarding(logger: logger),
             logger: logger, makeApplication: makeApplication)
-        workers = loops.map { ServerWorker($0, shared) }
+        workers = loops.enumerated().map { ServerWorker($1, number: $0, shared) }
     }
 
     /// The port of the first address.
@@ -46,6 +46,7 @@ public final class HTTPServer: Sendable {
 
     /// The open connections on all loops, for a gauge.
     public var connectionCount: Int { limits.count }
+    var connectionCounts: [Int] { limits.countsOfLoops }
 
     /// Serves until its task is cancelled, or `drain` or `abort` is called. Then waits for the requests in flight, for
     /// the drain deadline at most, and returns when the last handler has ended. Call it once.
@@ -54,8 +55,10 @@ public final class HTTPServer: Sendable {
         let serving = Task {
             await withDiscardingTaskGroup { group in
                 for (index, sockets) in takeSockets().enumerated() {
-                    let (worker, next) = (workers[index], workers[(index + 1) % workers.count])
-                    group.addTask(executorPreference: worker.loop) { await worker.run(sockets, next: next) }
+                    let worker = workers[index]
+                    group.addTask(executorPreference: worker.loop) { [workers] in
+                        await worker.run(sockets, among: workers)
+                    }
                 }
             }
         }

@@ -20,16 +20,21 @@ actor ServerWorker {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let shared: Shared
+    /// Its place among the workers of all loops.
+    private let number: Int
     private var context: LoopContext?
-    /// The worker of the next loop; they form a ring.
-    private weak var next: ServerWorker?
+    /// Those of all loops, this one among them, until the server ends.
+    private var workers: [ServerWorker] = []
+    /// Connections that were passed to other loops, which have not answered yet.
+    private var passedCount = 0
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
     private var isDraining = false
     private var drainTimer: LoopTimer?
 
-    init(_ loop: EventLoop, _ shared: Shared) {
+    init(_ loop: EventLoop, number: Int, _ shared: Shared) {
         self.loop = loop
+        self.number = number
         self.shared = shared
     }
 
@@ -37,10 +42,11 @@ actor ServerWorker {
     ///
     /// Cancelling the calling task would cancel all handlers at once.
     ///
-    /// - Parameter next: another loop's worker, so that those of all loops form a ring.
-    func run(_ sockets: [ListeningSocket], next: ServerWorker) async {
+    /// - Parameter workers: those of all loops.
+    func run(_ sockets: [ListeningSocket], among workers: [ServerWorker]) async {
         guard !isDraining else { return }
-        self.next = next
+        self.workers = workers
+        defer { self.workers = [] }
         let context = LoopContext(
             loop: loop, configuration: shared.configuration, application: shared.makeApplication(loop),
             forwarding: shared.forwarding, logger: shared.logger)
@@ -69,8 +75,40 @@ actor ServerWorker {
 
     private func accept(_ descriptor: CInt, _ address: SocketAddress) {
         guard let context else { return }
-        guard shared.limits.add(address.ip) else { return refuse(descriptor, context) }
-        guard let transport = makeTransport(descriptor) else { return shared.limits.remove(address.ip) }
+        guard let server = shared.limits.add(address.ip, acceptedBy: number) else {
+            return refuse(descriptor, context)
+        }
+        if server == number { serve(descriptor, address) } else { pass(descriptor, address, to: workers[server]) }
+    }
+
+    private func pass(_ descriptor: CInt, _ address: SocketAddress, to other: ServerWorker) {
+        passedCount += 1
+        other.loop.execute { other.assumeIsolated { $0.take(descriptor, address, from: self) } }
+    }
+
+    /// Serves a connection that another loop has accepted, or returns it if this one has not begun or has ended.
+    private func take(_ descriptor: CInt, _ address: SocketAddress, from other: ServerWorker) {
+        let isRunning = context != nil && !isDraining
+        if isRunning { serve(descriptor, address) }
+        other.loop.execute { [number] in
+            other.assumeIsolated { $0.passed(descriptor, address, isRunning ? nil : number) }
+        }
+    }
+
+    /// - Parameter returning: the loop that did not take the connection.
+    private func passed(_ descriptor: CInt, _ address: SocketAddress, _ returning: Int?) {
+        passedCount -= 1
+        if let returning {
+            shared.limits.move(from: returning, to: number)
+            serve(descriptor, address)
+        }
+        endIfDone()
+    }
+
+    private func serve(_ descriptor: CInt, _ address: SocketAddress) {
+        guard let context, let transport = makeTransport(descriptor) else {
+            return shared.limits.remove(address.ip, from: number)
+        }
         let connection = HTTPConnection(transport, address: address, context: context) { [weak self] connection in
             self?.assumeIsolated { $0.remove(connection) }
         }
@@ -110,7 +148,7 @@ actor ServerWorker {
     }
 
     private func askNext(for worker: ServerWorker) {
-        guard let next, next !== worker else { return }
+        guard !workers.isEmpty, case let next = workers[(number + 1) % workers.count], next !== worker else { return }
         next.loop.execute { next.assumeIsolated { $0.makeRoom(for: worker) } }
     }
 
@@ -135,7 +173,7 @@ actor ServerWorker {
 
     private func remove(_ connection: HTTPConnection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        shared.limits.remove(connection.address.ip)
+        shared.limits.remove(connection.address.ip, from: number)
         resumeListeners()
         endIfDone()
     }
@@ -171,7 +209,7 @@ extension ServerWorker {
     }
 
     private func endIfDone() {
-        guard isDraining, connections.isEmpty, listeners.isEmpty else { return }
+        guard isDraining, connections.isEmpty, listeners.isEmpty, passedCount == 0 else { return }
         drainTimer?.unset()
         drainTimer = nil
         context?.handlers.stop()
