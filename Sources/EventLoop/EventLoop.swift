@@ -19,8 +19,8 @@ public protocol ReadinessHandler: AnyObject, Sendable {
 ///
 /// Nothing may block on it: a blocking call stops every connection of the loop.
 public final class EventLoop: Sendable {
-    /// Jobs of one round, before sockets and timers get their turn: a task that yields in a loop must not starve the
-    /// others.
+    /// The most jobs between two looks at sockets and timers. Without it, a task that yields again and again starves
+    /// them.
     static let jobsPerRoundMax = 1_024
     /// Time limit for the jobs of one round. A count alone does not bound rounds whose jobs are expensive, such as
     /// those of a streamed response.
@@ -145,8 +145,8 @@ extension EventLoop {
 }
 
 extension EventLoop {
-    /// Waits until the loop has handled the events that have arrived. The caller then resumes after the tasks that
-    /// these events resumed. Call it on the loop.
+    /// Waits until the loop has handled the events that have arrived. Tasks that these events resume run first. Call it
+    /// on the loop.
     public func nextRound() async {
         assertCurrent()
         await withUnsafeContinuation { roundWaiters.append($0) }

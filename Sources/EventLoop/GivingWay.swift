@@ -1,4 +1,4 @@
-/// Decides whether a busy loop lets other threads run before it sleeps: a value, the caller passes the time in.
+/// Decides whether a busy loop lets other threads run before it sleeps. A value; the caller passes the time in.
 ///
 /// Threads that share a processor with the loop, such as those of PostgreSQL on the same machine, often have its next
 /// input ready once they have run. The loop then continues without sleeping: sleeping and being woken costs more than a
@@ -9,7 +9,7 @@
 struct GivingWay {
     typealias Instant = ContinuousClock.Instant
 
-    /// Threads that only exchange messages with the loop take less time.
+    /// If giving way takes longer, a thread that computes had the processor.
     static let durationMax = Duration.milliseconds(1)
     /// How long the loop does not give way after a longer time. Beside a thread that computes, fewer than one request
     /// in a hundred is delayed by a slice.

@@ -2,8 +2,8 @@ import HeapModule
 
 /// The timers of one loop, as a value: the caller passes the time in.
 ///
-/// Moving a timer to a later time is free: the heap entry stays, and is reinserted when it comes up. A timer therefore
-/// has few entries, however often it moves.
+/// Setting a later deadline does not touch the heap: the old entry comes up first and is then reinserted. A timer
+/// therefore has few entries, however often it moves.
 struct TimerQueue {
     typealias Instant = ContinuousClock.Instant
 
@@ -40,7 +40,7 @@ struct TimerQueue {
         }
     }
 
-    /// A closed connection unsets its timers. Their entries must not keep it alive until the deadline.
+    /// Removes the deadline. The entry stays in the heap until it is due or swept.
     mutating func unset(_ timer: LoopTimer) {
         guard timer.deadline != nil else { return }
         timer.deadline = nil

@@ -5,15 +5,9 @@ import HTTPWire
 public enum StreamCompression {
     /// Compresses a streamed response if its client prefers gzip, and names `Accept-Encoding` in `Vary`.
     ///
-    /// The response to HEAD has the fields that the response to GET would have. A client that accepts neither gzip nor
-    /// the plain body gets a 406.
-    public static func middleware(_ next: @escaping Handler) -> Handler {
-        { request in try apply(to: try await next(request), for: request) }
-    }
-
-    /// The same as a function, for a middleware that already has the response: each middleware layer has a cost.
+    /// The response to HEAD has the fields that the response to GET would have.
     ///
-    /// - Throws: 406 as a `Problem`.
+    /// - Throws: 406 as a `Problem`, for a client that accepts neither gzip nor the plain body.
     public static func apply(to response: ServerResponse, for request: ServerRequest) throws -> ServerResponse {
         guard case .stream(let produce) = response.body, response.fields[.contentEncoding] == nil else {
             return response

@@ -223,13 +223,16 @@ extension HTTPConnection {
             bodyLoan = nil
             context.giveBack(loan)
         }
-        let unsent = state.sending.heldByteCount + transport.unsentByteCount
+        let unsent = unsentByteCount
         if unsent != chargedByteCount {
             context.memory.chargeUnsent(before: chargedByteCount, now: unsent)
             chargedByteCount = unsent
             context.relieveMemory()
         }
     }
+
+    /// The bytes that it holds for its client.
+    private var unsentByteCount: Int { state.sending.heldByteCount + transport.unsentByteCount }
 
     /// A connection that is in the list which it belongs to keeps its place there: a client that sends a head byte by
     /// byte, or reads nothing, does not become the latest.
@@ -238,7 +241,7 @@ extension HTTPConnection {
             if state.isDispensable {
                 state.hasBegunRequest ? context.idle : context.silent
             } else {
-                state.sending.isEmpty ? nil : context.memory.readers
+                unsentByteCount > context.rules.heldBytesFree ? context.memory.readers : nil
             }
         if list !== link.list {
             ConnectionList.remove(self)

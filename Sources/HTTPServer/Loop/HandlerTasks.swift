@@ -19,8 +19,8 @@ final class HandlerTasks: @unchecked Sendable {
     static let parkedMax = 256
 
     /// The actor on which handlers run: calling another actor of the loop then needs no switch of executors. The tasks
-    /// also prefer the loop as executor: a continuation resumes a task on the executor that it prefers, or else on the
-    /// global one, from which the task would have to come back.
+    /// also prefer the loop as executor: without that, a resumed task would run on the global executor first, and then
+    /// move to the loop.
     private actor HandlerActor {
         nonisolated let loop: EventLoop
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -32,7 +32,7 @@ final class HandlerTasks: @unchecked Sendable {
     private var parked: [UnsafeContinuation<Call?, Never>] = []
     /// Calls without a task. Each connection has at most one.
     private var waiting: Deque<Call> = []
-    /// Tasks that were added and have not taken a call yet.
+    /// Tasks that were created and have not started.
     private var starting = 0
     private var spawner: UnsafeContinuation<Void, Never>?
     private var isStopping = false

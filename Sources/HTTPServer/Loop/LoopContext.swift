@@ -27,8 +27,8 @@ final class LoopContext: @unchecked Sendable {
 
     let readBuffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readBytesMax, alignment: 16)
     var date = ResponseDate()
-    /// One output buffer that moves from connection to connection: idle connections have none, and a response usually
-    /// allocates none.
+    /// A spare output buffer. A connection returns its buffer when it is empty, and takes this one for its next
+    /// response.
     var spareOutput: [UInt8] = []
     private var random = BufferedRandom()
     private var isRelievingMemory = false

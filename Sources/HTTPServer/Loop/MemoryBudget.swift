@@ -24,7 +24,7 @@ final class MemoryBudget: @unchecked Sendable {
     private var strangers: CreditQueue
     private let unsentBytesMax: Int
     private var unsentByteCount = 0
-    /// The connections that have unsent bytes, the one first that has sent nothing for longest.
+    /// Connections with more unsent bytes than `heldBytesFree`: first the one that has sent nothing for longest.
     let readers = ConnectionList()
 
     /// - Parameter bytesMax: what callers may hold. Strangers may hold a quarter of that, and responses half.

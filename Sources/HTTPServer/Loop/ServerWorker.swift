@@ -139,8 +139,8 @@ actor ServerWorker {
         transport.finishWriting()
     }
 
-    /// Closes the most dispensable connection. If this loop has none, the next loop that has one closes it, and then
-    /// this loop's listeners go on.
+    /// Closes the most dispensable connection. If this loop has none, the other loops are asked in turn; the first that
+    /// closes one lets this loop's listeners go on.
     private func makeRoom() -> Bool {
         if closeMostDispensable() { return true }
         askNext(for: self)

@@ -7,7 +7,8 @@ import Glibc
 /// peer's address (socket(7), `SO_REUSEPORT`).
 ///
 /// A second process at the same address fails to start instead of getting a part of the connections. So the first
-/// socket listens without `SO_REUSEPORT`, which succeeds for one process only; it is shared after that.
+/// socket is bound without `SO_REUSEPORT`, which fails for a second process. The option is set after that, for the
+/// sockets of the other loops.
 final class ListeningSocket: Sendable {
     /// Connections that the kernel completes before `accept`; it caps this at `net.core.somaxconn`.
     static let backlog: CInt = 4_096

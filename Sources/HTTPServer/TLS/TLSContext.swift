@@ -32,7 +32,7 @@ final class TLSContext: @unchecked Sendable {
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// With these groups a ClientHello costs the loop a fraction of a millisecond. OpenSSL also offers finite fields of
+    /// With these groups a key exchange takes less than a millisecond. OpenSSL also offers finite fields of
     /// up to 8,192 bits, where one exponentiation takes tens of milliseconds (CVE-2002-20001).
     private static let groups = "X25519:P-256:P-384"
 
@@ -86,8 +86,8 @@ final class TLSContext: @unchecked Sendable {
 
 /// The certificate and key in use. They can be replaced while the server runs.
 ///
-/// The context holds the keys that encrypt session tickets. A resumed session has forward secrecy only from the end of
-/// these keys on, so the context is replaced from time to time.
+/// The context holds the keys that encrypt session tickets. Whoever gets such a key can decrypt the
+/// sessions that were resumed with it, so the context is replaced from time to time, and its keys are deleted.
 final class ReloadableTLSContext: Sendable {
     /// How long tickets of one key are accepted. A client that comes later makes a full handshake.
     static let ticketKeyLifetime = Duration.seconds(8 * 3_600)

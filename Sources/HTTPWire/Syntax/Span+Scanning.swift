@@ -19,8 +19,8 @@ extension Span<UInt8> {
 
     /// Whether the eight bytes at `index` are field content without HTAB: none is below 0x20 or equal to 0x7F.
     ///
-    /// A byte that is smaller than the subtracted one borrows, which sets its top bit. A borrow from a lower byte can
-    /// only cause a false positive.
+    /// A byte below the subtracted one underflows, which sets its top bit. An underflow may spread upward and report a
+    /// clean word; the loop over bytes then decides.
     @inline(__always)
     private func isPlainFieldContent(wordAt index: Int) -> Bool {
         let word = bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)

@@ -7,8 +7,7 @@ struct PipelineUnit {
         case execute(Int)
     }
 
-    /// Resumed exactly once: the connection completes a unit at once or queues it, and a unit leaves the queue only to
-    /// be completed. Closing the connection completes all of them.
+    /// Resumed exactly once: when the unit is refused, at its Sync, or when the connection closes.
     typealias Completion = UnsafeContinuation<Result<[PostgresResult], PostgresError>, Never>
 
     let statements: [PostgresStatement]

@@ -1,9 +1,10 @@
 /// The address of PostgreSQL, and the settings of new sessions.
 public struct PostgresConfiguration: Sendable {
-    /// Set in every session unless the caller sets other values. With the first one the server detects within a second
-    /// that the client of a running query is gone: this client cancels a query by closing the connection.
+    /// Set in every session unless the caller sets other values. By `client_connection_check_interval` the server
+    /// notices within a second that the client of a running query is gone: this client cancels a query by closing the
+    /// connection.
     ///
-    /// This client and its callers rely on the others, whatever the role or the database sets: isolation READ
+    /// This client and its callers rely on the other ones, whatever the role or the database sets: isolation READ
     /// COMMITTED, literals without backslash escapes, durable commits, and times in ISO 8601.
     public static let defaultSettings = [
         "client_connection_check_interval": "1000", "datestyle": "ISO",

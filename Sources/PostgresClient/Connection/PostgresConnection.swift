@@ -198,8 +198,8 @@ extension PostgresConnection: ReadinessHandler {
         if isWaitingToWrite { flush() }
     }
 
-    /// Processes the complete responses. libpq returns one NULL between the results of two commands. A second NULL in a
-    /// row means that libpq knows of no further command, although this client does.
+    /// Processes the complete responses. libpq ends each command with NULL. Three in a row mean that libpq has lost
+    /// count of the commands.
     private func drain() {
         var separators = 0
         while !units.isEmpty {
@@ -233,7 +233,7 @@ extension PostgresConnection: ReadinessHandler {
         }
     }
 
-    /// After a failover a read-only server is the wrong one: the next connection finds the right one.
+    /// A read-only error means that the primary has moved. The connection is closed, so that the next one finds it.
     private func completeUnit() {
         guard let unit = units.popFirst() else { return }
         unit.complete()

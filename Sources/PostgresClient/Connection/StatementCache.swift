@@ -1,8 +1,8 @@
 /// The prepared statements of a connection, and their names. A value: it decides what to send, and is informed of the
 /// results.
 ///
-/// A name is reused only after its preparation is confirmed: units sent after a preparation that fails would fail with
-/// it. Until then the statement is sent unprepared.
+/// Until the server has confirmed a preparation, the statement is sent unprepared: else units that follow would fail
+/// with the preparation.
 struct StatementCache {
     /// More than the product's number of statements; each costs the server process some kilobytes.
     static let statementsMax = 256

@@ -11,7 +11,7 @@ public struct PostgresError: Error, Sendable {
     /// Whether the same unit may be sent again, as far as the error shows.
     public internal(set) var retry: RetrySafety
     /// Whether the pool refused to lend a connection, at once or after a wait: the unit was not sent.
-    public internal(set) var wasWaiting = false
+    public internal(set) var wasRefusedByPool = false
     /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
     /// reports an internal error (XX000) with the node's message, in the node's language.
     public internal(set) var isOfCopyToNode = false

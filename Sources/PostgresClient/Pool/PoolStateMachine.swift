@@ -83,7 +83,7 @@ extension PoolStateMachine {
         return (.wait(ids), open())
     }
 
-    /// A caller does not overtake others that wait for the same use, or for the only connection.
+    /// First come, first served, for each use; for both uses together if there is one connection.
     private func mustWait(_ use: Use) -> Bool {
         connections.count > 1 ? waiters.contains { $0.use == use } : !waiters.isEmpty
     }

@@ -99,8 +99,7 @@ extension PostgresClient {
         let connection: PostgresConnection
     }
 
-    /// A borrower in the state's queue. It may be served before it waits: even within an actor, other tasks may run at
-    /// an asynchronous call.
+    /// A borrower in the state's queue. Its loan may arrive before its continuation exists.
     private enum Waiter {
         case registered
         case waiting(CheckedContinuation<Result<Loan, PostgresError>, Never>)
@@ -180,7 +179,7 @@ extension PostgresClient {
     /// Includes the reason why there is no connection.
     private func refusal(_ kind: PostgresError.Kind) -> PostgresError {
         var error = PostgresError(kind, message: kind == .unavailable ? lastFailure?.message : nil, retry: .yes)
-        error.wasWaiting = true
+        error.wasRefusedByPool = true
         return error
     }
 }

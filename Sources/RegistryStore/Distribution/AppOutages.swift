@@ -79,6 +79,6 @@ extension Error {
     /// Whether a statement missed its deadline. A missed deadline for a connection says nothing about the app's node.
     var isOfHangingNode: Bool {
         guard let error = self as? PostgresError else { return false }
-        return error.kind == .queryCancelled || error.kind == .timeout && !error.wasWaiting
+        return error.kind == .queryCancelled || error.kind == .timeout && !error.wasRefusedByPool
     }
 }

@@ -6,8 +6,8 @@ public final class JSONDocument {
     let bytes: [UInt8]
     let nodes: [Tape.Node]
 
-    /// The object that was read last, and the index after the member that was found in it. Only this module accesses
-    /// them, one access at a time, so the exclusivity checks can be skipped.
+    /// Where the search for the next member starts: in this object, at this index. No two accesses overlap, so the
+    /// checks of exclusivity are off.
     @exclusivity(unchecked) var cursorOwner = 0
     @exclusivity(unchecked) var cursor = 1
 

@@ -1,7 +1,7 @@
 /// Reads a JSON text that is an array, element by element. Each element is a document of its own: its faults are listed
 /// apart from those of others, and their pointers begin at the element.
 ///
-/// Parses the text once. An element that was returned may precede a fault of the whole text.
+/// Parses the text once. A fault is found when it is reached: the elements before it were returned already.
 public struct JSONElements: ~Copyable {
     private var tokenizer: Tokenizer
     private var isAtStart = true

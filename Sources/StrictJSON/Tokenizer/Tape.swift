@@ -10,7 +10,7 @@ struct Tape {
         var kind: Kind
         /// A string that holds at least one escape.
         var isEscaped = false
-        /// A hash of a string's bytes: names with different tags are different.
+        /// A hash of a string's bytes: names with different tags differ, names with equal tags may.
         var tag: UInt16 = 0
         /// The index of the first byte; for a string, after the opening quote.
         var start: UInt32

@@ -13,8 +13,8 @@ import StrictJSON
 /// the log. It has no client address, which is personal data. JSON is written straight into a buffer, which costs a
 /// tenth of building metadata.
 ///
-/// A busy service may log every nth success only. A request that was refused, failed, got no response, or whose client
-/// went away is always logged, up to `failuresPerSecondMax`: a client must not fill the log with its own mistakes.
+/// A busy service may log every nth success only. Every unsuccessful request is logged, at most
+/// `failuresPerSecondMax` a second: a client must not fill the log with its own mistakes.
 public final class AccessLog: RequestObserver {
     /// Lines about unsuccessful requests, in one second. Further ones are counted, and the count is logged.
     public static let failuresPerSecondMax = 1_000

@@ -34,7 +34,9 @@ struct CompressionTests {
                         try await writer.write(Array("second\n".utf8))
                     },
                 ]
-            return routes.map { $0.wrapped(in: StreamCompression.middleware) }
+            return routes.map { route in
+                route.wrapped { next in { try StreamCompression.apply(to: try await next($0), for: $0) } }
+            }
         })
     }
 

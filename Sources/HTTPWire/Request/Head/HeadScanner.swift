@@ -48,8 +48,8 @@ struct HeadScanner {
 
     /// Returns the complete head, which is the part `range` of `bytes`, and resets the scanner for the next one.
     ///
-    /// The head shares `bytes` if it is at least half of them. Else it keeps a copy of its part, so that a small head
-    /// does not hold a large buffer.
+    /// Shares `bytes` if the head fills half of them. Else it copies the head, so that a small one does not hold a
+    /// large buffer.
     mutating func makeHead(_ bytes: [UInt8], _ range: Range<Int>) throws(WireError) -> RequestHead {
         let start = range.lowerBound
         let version = requestLine.version
