@@ -3,10 +3,9 @@
 -- R12: the events. An event contains a token's SHA-256, never the token.
 CREATE TABLE token_event (
     id bigint GENERATED ALWAYS AS IDENTITY,
-    -- The position in the change feed: the id of the writing transaction, or of the newest transaction that had ended
-    -- when the event was written, whichever is later. The event is written under the installation's lock, so the events
-    -- of one installation have ascending pairs (position, id). No event can appear below the oldest running
-    -- transaction.
+    -- The position in the change feed: the greater one of the own transaction's id and the id of the newest transaction
+    -- that had ended. The event is written under the installation's lock, so the events of one installation have
+    -- ascending pairs (position, id). No event can appear below the oldest running transaction.
     position bigint NOT NULL,
     at timestamptz NOT NULL,
     app_id integer NOT NULL,

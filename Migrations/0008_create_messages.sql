@@ -1,6 +1,7 @@
 -- Messages (campaigns and single pushes), the receipts of installations, and the sums of the receipts.
 --
--- A message's number is the hundredth of a second since 1970 in which it was created, or the next free one of its app.
+-- A message's number is the time of its creation in hundredths of a second since 1970, or the next free number of its
+-- app.
 -- So the numbers are in the order of time, a restored dump gives none of them again, and the tables below are
 -- partitioned by them: everything about a message is in one partition of each table, and is purged with it.
 

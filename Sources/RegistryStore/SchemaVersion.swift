@@ -6,7 +6,7 @@ public enum SchemaVersion {
     ///
     /// - Throws: `PostgresError`, also if there is no table of migrations.
     public static func read(_ postgres: PostgresClient) async throws -> Int {
-        try await postgres.execute(PostgresStatement(ServiceStatements.newestMigration))[0].decode(0)
+        try await postgres.read(PostgresStatement(ServiceStatements.newestMigration))[0].decode(0)
     }
 
     /// Whether the database responds.

@@ -20,6 +20,26 @@ struct PostgresClientTests {
         }
     }
 
+    /// The unit that hangs closes the connection that all share.
+    @Test func readsSurvive_whenTheDeadlineOfANeighbourPasses() async throws {
+        try await ThrowawayCluster.withDatabase { server in
+            let limits = PostgresPoolLimits(connectionsMin: 1, connectionsMax: 1)
+            try await withClient(try PostgresConfiguration(server.connectionString), limits: limits) { client in
+                async let hanging = postgresError {
+                    _ = try await client.execute("SELECT pg_sleep(60)", timeout: .milliseconds(300))
+                }
+                let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+                    for number in 0..<20 {
+                        group.addTask { try await client.read("SELECT \(number)")[0].decode(0) }
+                    }
+                    return try await group.reduce(0, +)
+                }
+                #expect(sum == 190)
+                #expect(try await hanging.kind == .timeout)
+            }
+        }
+    }
+
     @Test func transaction_isCommitted_whenItsBodyReturns() async throws {
         try await withServer { _, client in
             try await client.withTransaction { transaction in

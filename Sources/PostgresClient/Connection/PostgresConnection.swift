@@ -258,6 +258,8 @@ extension PostgresConnection {
         let deadlines = units.map(\.deadline) + (copy.map { [$0.deadline] } ?? [])
         guard let next = deadlines.min() else { return }
         guard next <= loop.now else { return setTimer(next) }
-        close(PostgresError(.connectionLost, message: "another unit's deadline passed"))
+        var error = PostgresError(.connectionLost, message: "another unit's deadline passed")
+        error.isOfNeighbour = true
+        close(error)
     }
 }

@@ -12,6 +12,8 @@ public struct PostgresError: Error, Sendable {
     public internal(set) var retry: RetrySafety
     /// Whether the pool refused to lend a connection, at once or after a wait: the unit was not sent.
     public internal(set) var wasRefusedByPool = false
+    /// Whether the connection was closed because the deadline of another unit on it had passed.
+    public internal(set) var isOfNeighbour = false
     /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
     /// reports an internal error (XX000) with the node's message, in the node's language.
     public internal(set) var isOfCopyToNode = false

@@ -87,6 +87,26 @@ public actor PostgresClient {
     ) async throws(PostgresError) -> PostgresResult {
         try await execute([statement], timeout: timeout)[0]
     }
+
+    /// As `execute`, for a unit that only reads. A unit whose deadline passes closes its connection, and nobody knows
+    /// what became of the others on it; a read is sent again on another one, once.
+    public func read(
+        _ unit: [PostgresStatement], timeout: Duration? = nil
+    ) async throws(PostgresError) -> [PostgresResult] {
+        do throws(PostgresError) {
+            return try await execute(unit, timeout: timeout)
+        } catch {
+            guard error.isOfNeighbour else { throw error }
+            return try await execute(unit, timeout: timeout)
+        }
+    }
+
+    /// Sends one statement that only reads.
+    public func read(
+        _ statement: PostgresStatement, timeout: Duration? = nil
+    ) async throws(PostgresError) -> PostgresResult {
+        try await read([statement], timeout: timeout)[0]
+    }
 }
 
 // MARK: - Borrowing

@@ -14,7 +14,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func segment(_ name: SegmentName, of app: AppNumber) async throws -> Segment? {
         try await storing {
-            let rows = try await postgres.execute(
+            let rows = try await postgres.read(
                 PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue))
             return try rows.first.map(Segment.init)
         }
@@ -22,7 +22,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func segments(of app: AppNumber, after: SegmentName?, limit: Int) async throws -> [Segment] {
         try await storing {
-            let rows = try await postgres.execute(
+            let rows = try await postgres.read(
                 PostgresStatement(SegmentStatements.list, app.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
             return try rows.map(Segment.init)
         }
@@ -30,7 +30,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func definitions(of names: Set<SegmentName>, in app: AppNumber) async throws -> [SegmentName: String] {
         try await storing {
-            try Self.definitions(try await postgres.execute(Self.statement(names, app)))
+            try Self.definitions(try await postgres.read(Self.statement(names, app)))
         }
     }
 

@@ -6,8 +6,8 @@ import PushRegistry
 /// - A batch is of one app, and apps take turns: a flood of one app delays only that app.
 /// - A batch has each key once. Further items of a key in a running batch wait in a separate queue and delay no other
 ///   key; the items of a key are served in their order.
-/// - An item that waited for its key is contended: other loops and services probably write the same rows. It is
-///   returned beside the batch, which must not wait for their locks.
+/// - An item that had to wait for an earlier one of its key is *contended*: other loops and services probably write the
+///   same rows. A batch returns it separately, so that the others do not wait for its locks.
 /// - An item whose deadline has passed is returned as expired: its caller does not wait any more.
 struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
     typealias Instant = ContinuousClock.Instant
@@ -24,7 +24,7 @@ struct FairQueue<Key: Hashable & Sendable, Item: Sendable>: Sendable {
         let deadline: Instant
     }
 
-    /// A key is in `ready` of its app, or under way; then its items wait here.
+    /// The waiting items of one key. The key is in `ready` of its app, or in a running batch.
     private struct Lane {
         var items = Deque<Waiting>()
         var isUnderWay = false

@@ -30,8 +30,7 @@ actor ReadCoalescer<Read: BatchedRead> {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Resumed exactly once: an arrival is refused or queued, and leaves the queue at the end or in a batch, which gets
-    /// a finding or an error for each.
+    /// Resumed exactly once: when it is refused, with its batch's result, or at the end.
     private struct Arrival: Sendable {
         let read: Read
         let continuation: UnsafeContinuation<Read.Finding, any Error>
@@ -158,7 +157,7 @@ actor ReadCoalescer<Read: BatchedRead> {
         meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         let reads = batches.map { $0.items.map(\.read) }
         let units = zip(batches, reads).map { statements($0.app, $1) }
-        var results = try await resources.postgres.execute(Array(units.joined()), timeout: timeout)[...]
+        var results = try await resources.postgres.read(Array(units.joined()), timeout: timeout)[...]
         return try zip(reads, units).map { reads, unit in
             defer { results.removeFirst(unit.count) }
             return try decode(reads, Array(results.prefix(unit.count)))

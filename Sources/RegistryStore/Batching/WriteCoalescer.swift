@@ -39,8 +39,8 @@ enum LockPatience {
 /// begins when `overlapItemsMin` writes wait, or after `patience`.
 actor WriteCoalescer<Write: BatchedWrite> {
     typealias Results = [Result<Write.Outcome, any Error>]
-    /// Writes a batch of one app and returns each write's result. An error that it throws concerns the whole batch. A
-    /// write whose result is such an error (`mayBeOneItem`) is repeated without those that are done.
+    /// Writes a batch of one app and returns each write's result. An error that it throws concerns the whole batch. If
+    /// a write's own result is such an error (`mayBeOneItem`), that write alone is repeated.
     typealias Body = @Sendable (_ batch: [Write], _ patience: LockPatience) async throws -> Results
 
     /// Writes that wait; more are refused.

@@ -11,8 +11,8 @@ struct StoredInstallation: Sendable {
 }
 
 /// The locked installations of a page of ids, in the order of ids: a row for each id, followed by
-/// `InstallationColumns`. An installation that was deleted before it was locked has only its id, so that a page with
-/// fewer rows than the limit is the last one.
+/// `InstallationColumns`. A row without columns is an installation that was deleted meanwhile. It still counts for the
+/// limit: a page with fewer rows is the last one.
 struct LockedPage {
     let installations: [StoredInstallation]
     /// The last id; nil if this is the last page.

@@ -27,7 +27,7 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
 
     public func session(_ sha256: [UInt8]) async throws -> ConsoleSession? {
         do {
-            let rows = try await postgres.execute(PostgresStatement(ConsoleSessionStatements.read, sha256))
+            let rows = try await postgres.read(PostgresStatement(ConsoleSessionStatements.read, sha256))
             return try rows.first.flatMap(ConsoleSession.init)
         } catch {
             throw StoreError(error)

@@ -81,7 +81,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     /// The cached snapshot if it is still current, or else a new one.
     private func validated() async throws -> DirectorySnapshot {
-        let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.version))
+        let rows = try await postgres.read(PostgresStatement(DirectoryStatements.version))
         let last = lastRead
         guard let version = rows.first else { throw StoreError.failed("the table directory_version has no row") }
         guard try version.decode(0, as: Int64.self) != last.version else { return last }
@@ -145,7 +145,7 @@ public actor PostgresAppDirectory: AppDirectory {
                     PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
                 }
             guard let row = try await postgres.executePatiently(change).first else {
-                let present = try await postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue))
+                let present = try await postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue))
                 throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
             }
             let app = App(
@@ -159,7 +159,7 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
-        let isKnown = try await !postgres.execute(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
+        let isKnown = try await !postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
         if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }
         return try await creation(of: id, text, replacesAnother: true)
     }
@@ -199,7 +199,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
         do {
-            let rows = try await postgres.execute(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
+            let rows = try await postgres.read(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
             return try rows.reduce(into: [:]) { uses, row in
                 uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
             }

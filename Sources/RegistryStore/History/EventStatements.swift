@@ -24,8 +24,8 @@ enum EventStatements {
         WHERE app_id = $1 AND install_id = $2 AND id < $3 ORDER BY id DESC LIMIT $4
         """)
 
-    /// Two kinds of events: those that name the token, and those by which its holder changed to another token. An event
-    /// of the second kind names the new token, and is the next event of its installation.
+    /// Two kinds of events: those that name the token, and those by which its holder got another token. An event of the
+    /// second kind names the new token, and follows directly the last event that names the old one.
     ///
     /// A token has one holder at a time (R1), so an event of the second kind comes before the next event that names the
     /// token. The newest events that name the token therefore lead to the newest events of both kinds.

@@ -46,7 +46,7 @@ public struct PostgresInstallationStore: InstallationStore {
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
         try await storing(key.app) {
-            let rows = try await resources.postgres.execute(
+            let rows = try await resources.postgres.read(
                 PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue))
             return try rows.first.map(InstallationRecord.init)
         }
@@ -97,7 +97,7 @@ public struct PostgresInstallationStore: InstallationStore {
 
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
         try await storing(key.app) {
-            let results = try await resources.postgres.execute([
+            let results = try await resources.postgres.read([
                 PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
                 // One more row than requested shows whether another page follows.
                 PostgresStatement(

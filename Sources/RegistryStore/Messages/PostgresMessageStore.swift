@@ -55,14 +55,14 @@ public struct PostgresMessageStore: MessageStore {
 
     public func message(_ name: MessageName, of app: AppNumber) async throws -> Message? {
         try await storing(app) {
-            try await postgres.execute(PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue))
+            try await postgres.read(PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue))
                 .first.map(Message.init)
         }
     }
 
     public func messages(named names: [MessageName], of app: AppNumber) async throws -> [MessageName: Message] {
         try await storing(app) {
-            try await postgres.execute(
+            try await postgres.read(
                 PostgresStatement(MessageStatements.readAll, app.rawValue, names.map(\.rawValue))
             ).reduce(into: [:]) { messages, row in
                 let message = try Message(row)
@@ -73,7 +73,7 @@ public struct PostgresMessageStore: MessageStore {
 
     public func messages(of app: AppNumber, before: MessageNumber?, limit: Int) async throws -> [Message] {
         try await storing(app) {
-            try await postgres.execute(
+            try await postgres.read(
                 PostgresStatement(
                     MessageStatements.list, app.rawValue, before?.rawValue ?? Int64.max, Int64(limit))
             ).map(Message.init)
@@ -185,7 +185,7 @@ extension PostgresMessageStore {
         of message: MessageNumber, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: MessageCounts) {
         try await storing(app) {
-            let row = try await postgres.execute(MessageSumStatements.counts(of: message, in: app))[0]
+            let row = try await postgres.read(MessageSumStatements.counts(of: message, in: app))[0]
             return (Timestamp(try row.decode(6)), try MessageCounts(row, from: 0))
         }
     }
@@ -194,7 +194,7 @@ extension PostgresMessageStore {
         of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
     ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group]) {
         try await storing(app) {
-            let rows = try await postgres.execute(MessageSumStatements.groups(of: message, by: fields, in: app))
+            let rows = try await postgres.read(MessageSumStatements.groups(of: message, by: fields, in: app))
             let groups = try rows.map { row in
                 MessageBreakdown.Group(
                     values: try fields.indices.map { try row.decode($0) },
@@ -229,7 +229,7 @@ extension PostgresMessageStore {
         limit: Int
     ) async throws -> [UndeliveredTarget] {
         try await storing(app) {
-            try await postgres.execute(
+            try await postgres.read(
                 ReceiptStatements.undelivered(message, of: app, until: time, after: after, limit: limit)
             ).map { row in
                 UndeliveredTarget(

@@ -75,7 +75,7 @@ public struct PostgresNotificationStore: NotificationStore {
         do {
             // Reads one row more than requested: it shows whether another page follows.
             let rows = try await resources.serving(key.app) {
-                try await resources.postgres.execute(
+                try await resources.postgres.read(
                     PostgresStatement(
                         NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
                         Int64(limit) + 1))

@@ -16,8 +16,7 @@ struct LockedRegistrations {
     /// Those of `movers` whose tokens may have no row in `token_holder` yet.
     private let adders: [PendingRegistration]
 
-    /// - Parameter isFirstAttempt: whether to trust the look-up about the rows and the holders of the registrations'
-    ///   tokens. The next attempt does not trust it.
+    /// - Parameter isFirstAttempt: lock only tokens that the look-up found moving. After a lost race, all are locked.
     init(
         _ batch: [PendingRegistration], cells: [Int64], patience: LockPatience, isFirstAttempt: Bool
     ) {

@@ -141,14 +141,12 @@ enum RegistrationStatements {
     /// PUT …/installations/{installId} (R12): checks that no event of a created id comes later.
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
-    /// An INSERT waits for a transaction that deletes an earlier installation of the same id, and continues when that
-    /// transaction has ended. The position was drawn before the wait, the event's id after it. This statement reads the
-    /// event before, which may be of the earlier installation. If its position is higher, the statement divides by
-    /// zero, which rolls the transaction back (`isLostRace`).
+    /// The INSERT may wait for the deletion of an earlier installation with this id. Its event then has a position from
+    /// before the wait, which may be lower than the deletion's. This statement compares the two newest events. If the
+    /// order is wrong, it divides by zero, which rolls the transaction back (`isLostRace`).
     ///
-    /// The two bounds of the time limit the scan to two months; the order makes it read single rows by key, whatever
-    /// the planner's statistics are. On Citus, where a statement of one table is planned once for a session, it reads
-    /// all events of that time.
+    /// The two bounds of the time limit the scan to two months; ORDER BY with LIMIT forces a scan of the index. On
+    /// Citus, where a statement of one table is planned once for a session, it reads all events of that time.
     static let checkOrder = PreparedSQL(
         """
         SELECT 1 / CASE WHEN EXISTS (

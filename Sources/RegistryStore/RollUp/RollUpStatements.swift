@@ -207,8 +207,8 @@ enum RollUpStatements {
 }
 
 extension RollUpStatements {
-    /// A FROM item of one row, which the transaction has locked. A part that uses only rows of other parts joins it, so
-    /// that Citus executes the part on the app's node. Otherwise Citus chooses any node, which may be away.
+    /// A FROM item of one row, which the transaction has locked. Every part of a statement joins it: else Citus may
+    /// execute the part on any node, which may be away.
     private static func state(_ app: AppNumber) -> PostgresSQL {
         "(SELECT app_id FROM rollup_state WHERE app_id = \(app.rawValue)) AS state"
     }

@@ -3,8 +3,8 @@ import PushRegistry
 
 /// The night job's removal of choices about deleted topics (fine print 87). Until then, readers ignore these choices.
 ///
-/// It reads tables in their physical order and writes by key. It leaves rows that another transaction changes meanwhile
-/// to the next night, together with the numbers of their topics.
+/// It reads tables in their physical order and writes by key. If a row was skipped, because
+/// another transaction changed it meanwhile, the topic's number is kept, and the next night tries again.
 struct DeletedTopics {
     let session: PostgresSession
     let nodes: CleanUpNodes

@@ -96,7 +96,7 @@ public struct PostgresTopicStore: TopicStore {
 extension PostgresTopicStore {
     public func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)? {
         try await storing(installation.app) {
-            let rows = try await postgres.execute(
+            let rows = try await postgres.read(
                 PostgresStatement(
                     TopicChoiceStatements.ofInstallation, installation.app.rawValue, installation.installID.rawValue))
             return try rows.first.map { row in
@@ -109,7 +109,7 @@ extension PostgresTopicStore {
 
     public func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices {
         try await storing(app) {
-            let rows = try await postgres.execute(
+            let rows = try await postgres.read(
                 PostgresStatement(TopicChoiceStatements.ofUser, app.rawValue, UserDigest.sha256(user)))
             return TopicChoices(codes: try rows.first?.decode(0, as: [Int32]?.self) ?? [])
         }

@@ -9,7 +9,7 @@ extension PostgresUserStore {
     ) async throws -> Bool {
         do {
             let rows = try await resources.serving(app) {
-                try await resources.postgres.execute(CredentialStatements.tombstones(of: credential, on: key, in: app))
+                try await resources.postgres.read(CredentialStatements.tombstones(of: credential, on: key, in: app))
             }
             return try Tombstones(rows[0], of: credential, on: key, in: app).hasEnded(
                 credential, on: key, in: app, remembering: tombstones,

@@ -70,7 +70,7 @@ public struct PostgresUserStore: UserStore {
     ) async throws -> InstallationPage {
         do {
             let rows = try await resources.serving(app) {
-                try await resources.postgres.execute(
+                try await resources.postgres.read(
                     PostgresStatement(
                         UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
             }

@@ -149,7 +149,7 @@ enum RollUpRebuildStatements {
                     WHERE n.topics IS NOT NULL) AS i
         """
 
-    /// The rest of a SELECT whose first two columns are the app and the topic.
+    /// Everything after `SELECT app_id, topic,`.
     private static func recounted(
         in source: PostgresSQL, at time: PostgresSQL, where app: PostgresSQL
     ) -> PostgresSQL {
