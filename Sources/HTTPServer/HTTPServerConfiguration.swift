@@ -18,8 +18,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var wireLimits = WireLimits()
 
     /// The most connections at once, over all loops. At the limit a new connection replaces one of its loop, or else of
-    /// another loop: one that has sent no request for `firstRequest`, else the longest idle one; a request of which only
-    /// a part of the head has arrived does not count. If every connection has a request, it waits in the kernel's
+    /// another loop: one that has sent no request for `firstRequest`, else the longest idle one; a request of which
+    /// only a part of the head has arrived does not count. If every connection has a request, it waits in the kernel's
     /// queue. An idle connection costs 6 to 8 KB.
     public var connectionsMax = 20_000
 
@@ -31,8 +31,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// larger request than `heldBytesFree` waits for its share before it is read, in turn with other networks, and gets
     /// a 503 after `Timeouts.memory`.
     ///
-    /// Requests that need no admission share a quarter of this besides, and unsent responses a half: beyond, the slowest
-    /// readers are disconnected. No response is refused for want of memory.
+    /// Requests that need no admission share a quarter of this besides, and unsent responses a half: beyond, the
+    /// slowest readers are disconnected. No response is refused for want of memory.
     public var heldBytesMax = 64 * 1024 * 1024
 
     /// The bytes of a request that each connection may hold in any case. Most requests are smaller.
@@ -92,8 +92,8 @@ extension HTTPServerConfiguration {
         /// How long the rest of a request is read and dropped after a response that ends the connection. Closing with
         /// unread bytes would send RST, which can destroy the response in flight.
         public var linger: Duration = .seconds(5)
-        /// From the call of `drain` to the end of the last connection; requests still in flight are then cut. The server
-        /// still waits for handlers that ignore the cancellation of their tasks.
+        /// From the call of `drain` to the end of the last connection; requests still in flight are then cut. The
+        /// server still waits for handlers that ignore the cancellation of their tasks.
         public var drain: Duration = .seconds(30)
         /// While draining, how long an idle connection may still send a request that is already on its way.
         public var idleDrain: Duration = .milliseconds(250)

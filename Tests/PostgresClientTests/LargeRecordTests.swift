@@ -91,12 +91,14 @@ private final class TLSRelay: Sendable {
             close(server)
         }
         // The client asks for TLS with 8 bytes.
-        guard server >= 0, recv(client, &buffer, 8, CInt(MSG_WAITALL)) == 8, send(client, "S", 1, 0) == 1 else { return }
+        guard server >= 0, recv(client, &buffer, 8, CInt(MSG_WAITALL)) == 8 else { return }
+        guard send(client, "S", 1, 0) == 1 else { return }
         SSL_set_fd(ssl, client)
         guard SSL_accept(ssl) == 1 else { return }
         while true {
             var watched = [
-                pollfd(fd: client, events: Int16(POLLIN), revents: 0), pollfd(fd: server, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: client, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: server, events: Int16(POLLIN), revents: 0),
             ]
             if SSL_pending(ssl) == 0, poll(&watched, 2, 60_000) <= 0 { return }
             if SSL_pending(ssl) > 0 || watched[0].revents != 0 {

@@ -115,7 +115,10 @@ final class TLSTransport: Transport {
     /// - Returns: false if the connection is broken.
     private func sendCiphertext() -> Bool {
         if hasUnsentBytes {
-            guard let count = unsent.withUnsafeBytes({ socket.write(.init(rebasing: $0[unsentStart...]), hasMore: false) }) else {
+            guard
+                let count = unsent.withUnsafeBytes({ socket.write(.init(rebasing: $0[unsentStart...]), hasMore: false) }
+                )
+            else {
                 return false
             }
             unsentStart += count

@@ -8,7 +8,8 @@ import StrictJSON
 extension RegistryService {
     var breakDownAudience: Route {
         appRoute(
-            .post, Self.audiencePattern + "/breakdown", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+            .post, Self.audiencePattern + "/breakdown", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {

@@ -10,7 +10,8 @@ import StrictJSON
 extension RegistryService {
     var countAudience: Route {
         appRoute(
-            .post, Self.audiencePattern + "/count", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+            .post, Self.audiencePattern + "/count", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {

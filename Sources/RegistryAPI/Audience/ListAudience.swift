@@ -10,7 +10,8 @@ import StrictJSON
 extension RegistryService {
     var listAudience: Route {
         appRoute(
-            .post, Self.audiencePattern + "/installations", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+            .post, Self.audiencePattern + "/installations", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let bytes = try request.jsonBody()
             let names = try await names(for: call)

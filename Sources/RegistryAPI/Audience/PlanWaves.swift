@@ -9,7 +9,8 @@ extension RegistryService {
     /// The times at which to send so that pushes arrive at the same local time everywhere.
     var planWaves: Route {
         appRoute(
-            .post, Self.audiencePattern + "/waves", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+            .post, Self.audiencePattern + "/waves", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(

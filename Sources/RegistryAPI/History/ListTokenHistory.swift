@@ -11,7 +11,8 @@ extension RegistryService {
     /// A POST although it changes nothing: a token must not be part of a path (R14).
     var listTokenHistory: Route {
         appRoute(
-            .post, "/v1/apps/{app}/tokens/history", allowing: [.service, .support], bodyBytesMax: Self.tokenHistoryBytesMax
+            .post, "/v1/apps/{app}/tokens/history", allowing: [.service, .support],
+            bodyBytesMax: Self.tokenHistoryBytesMax
         ) { request, call in
             let body = try request.jsonBody()
             let page = try PageRequest(request, ofEventsOf: call.app.number)

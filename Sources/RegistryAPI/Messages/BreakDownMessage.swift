@@ -9,7 +9,8 @@ extension RegistryService {
     /// Marketing sees groups below the policy's `smallestGroup` only in the rest.
     var breakDownMessage: Route {
         appRoute(
-            .post, Self.messagePattern + "/breakdown", allowing: Self.audienceRoles, bodyBytesMax: MessageLimits.bodyBytesMax
+            .post, Self.messagePattern + "/breakdown", allowing: Self.audienceRoles,
+            bodyBytesMax: MessageLimits.bodyBytesMax
         ) { request, call in
             let options = try await request.parsedJSON { try MessageBreakdownOptions.parse($0) }
             let message = try await message(of: call, in: request)

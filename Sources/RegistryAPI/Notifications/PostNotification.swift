@@ -14,7 +14,8 @@ extension RegistryService {
 
     var postNotification: Route {
         appRoute(
-            .post, Self.appPattern + "/notifications", allowing: [.sender, .service], bodyBytesMax: Self.notificationBytesMax
+            .post, Self.appPattern + "/notifications", allowing: [.sender, .service],
+            bodyBytesMax: Self.notificationBytesMax
         ) { request, call in
             let body = try await request.parsedJSON { try NotificationBody($0, topics: call.app.topics) }
             var message: SealedMessage?

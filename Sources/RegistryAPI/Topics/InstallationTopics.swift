@@ -25,7 +25,8 @@ extension RegistryService {
     /// Merges choices into those on the installation.
     var patchInstallationTopics: Route {
         appRoute(
-            .patch, Self.installationTopicsPattern, allowing: [.client, .service], bodyBytesMax: TopicLimits.choicesBytesMax
+            .patch, Self.installationTopicsPattern, allowing: [.client, .service],
+            bodyBytesMax: TopicLimits.choicesBytesMax
         ) { request, call in
             let changes = try await request.parsedJSON { try TopicsBody.changes($0, in: call.app.topics) }
             let (key, requester) = try installation(of: request, in: call)

@@ -14,7 +14,8 @@ extension EndToEnd {
         }
 
         @Test(arguments: [
-            ("POST", "/feedback", [RegistryApp.Role.service, .sender]), ("PUT", "/installations/phone", [.client, .service]),
+            ("POST", "/feedback", [RegistryApp.Role.service, .sender]),
+            ("PUT", "/installations/phone", [.client, .service]),
             ("PUT", "", [.admin]), ("POST", "/audience/count", [.marketing, .sender]),
         ])
         func head_isRefused_unlessItsCredentialFitsAppAndRole(

@@ -75,7 +75,8 @@ struct MemoryTests {
     }
 
     /// A body that fits costs no second call of the application, in however many pieces it comes.
-    @Test(arguments: [(1_000, 0), (9_000, 1)]) func headIsChecked_onlyIfTheBodyNeedsMemory(_ bytes: Int, _ checks: Int) {
+    @Test(arguments: [(1_000, 0), (9_000, 1)])
+    func headIsChecked_onlyIfTheBodyNeedsMemory(_ bytes: Int, _ checks: Int) {
         let conversation = Conversation()
         conversation.arrive("POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: \(bytes)\r\n\r\n")
         #expect(conversation.admitting.count == checks)

@@ -10,7 +10,8 @@ import Testing
 struct HeldMemoryTests {
     private static let part = String(repeating: "x", count: 200_000)
 
-    /// `/upload` (up to 1,000,000 bytes, checks its heads), `/page` (200,000 bytes) and `/constant` (the same, constant).
+    /// `/upload` (up to 1,000,000 bytes, checks its heads), `/page` (200,000 bytes) and `/constant` (the same bytes, as
+    /// a constant body).
     @Sendable private static func routes(_ loop: EventLoop, _ events: EventLog) -> [Route] {
         let page = Array(part.utf8)
         return TestServer.routes(loop, events) + [
@@ -43,10 +44,11 @@ struct HeldMemoryTests {
     }
 
     @Test func bodyWaitsForMemory_andOthersAreServed() async throws {
-        let server = try TestServer({
-            $0.heldBytesMax = 1_200_000
-            $0.timeouts.memory = .milliseconds(100)
-        }, routes: Self.routes)
+        let server = try TestServer(
+            {
+                $0.heldBytesMax = 1_200_000
+                $0.timeouts.memory = .milliseconds(100)
+            }, routes: Self.routes)
         try await blocking {
             let (hoarder, client) = (try server.client(), try server.client())
             let head = "POST /upload HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n"
@@ -93,12 +95,17 @@ struct HeldMemoryTests {
     }
 
     @Test func slowestReaderIsDisconnected_whenTooMuchWaits() async throws {
-        let server = try TestServer({ $0.heldBytesMax = 8_000_000 }, routes: { loop, events in
-            let page = [UInt8](repeating: 120, count: 12_000_000)
-            return Self.routes(loop, events) + [Route(.get, "/large") { _ in ServerResponse(.ok, body: .bytes(page)) }]
-        })
+        let server = try TestServer(
+            { $0.heldBytesMax = 8_000_000 },
+            routes: { loop, events in
+                let page = [UInt8](repeating: 120, count: 12_000_000)
+                return Self.routes(loop, events) + [
+                    Route(.get, "/large") { _ in ServerResponse(.ok, body: .bytes(page)) }
+                ]
+            })
         try await blocking {
-            let (slow, other) = (try server.client(receiveBufferBytes: 1_024), try server.client(receiveBufferBytes: 1_024))
+            let slow = try server.client(receiveBufferBytes: 1_024)
+            let other = try server.client(receiveBufferBytes: 1_024)
             for client in [slow, other] {
                 try client.send("GET /large HTTP/1.1\r\nHost: t\r\n\r\n")
                 _ = try server.client().get("/hello")

@@ -45,7 +45,8 @@ struct ListeningSocketTests {
         var logger = Logger(label: "listener")
         logger.logLevel = .critical
         let listener = Listener(
-            socket, loop: loop, limits: ConnectionLimits(HTTPServerConfiguration(addresses: []), loopCount: 1), logger: logger
+            socket, loop: loop, limits: ConnectionLimits(HTTPServerConfiguration(addresses: []), loopCount: 1),
+            logger: logger
         ) { _ in false }
         await listener.start()
         #expect(await listener.isPaused)

@@ -11,7 +11,8 @@ extension RegistryService {
     /// an error the connection is reset, so that a complete response is a complete export.
     var exportAudience: Route {
         appRoute(
-            .post, Self.audiencePattern + "/export", allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax
+            .post, Self.audiencePattern + "/export", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let bytes = try exportBody(of: request)
             let names = try await names(for: call)
