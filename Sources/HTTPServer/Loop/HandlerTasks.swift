@@ -92,7 +92,7 @@ final class HandlerTasks: @unchecked Sendable {
         while let call = await nextCall() {
             call.connection.task = task
             await call.connection.perform(call)
-            call.connection.task = nil
+            if call.connection.task == task { call.connection.task = nil }
             if task.isCancelled { return }
         }
     }
