@@ -5,7 +5,7 @@ import Glibc
 import PostgresClient
 import Testing
 
-@Suite("Whole responses arrive, whatever the size of the TLS records", .timeLimit(.minutes(2)))
+@Suite("Whole responses arrive, whatever the size of the TLS records", .timeLimit(.minutes(10)))
 struct LargeRecordTests {
     /// PostgreSQL writes records of 8 KB at most, proxies and compatible engines larger ones.
     @Test func responsesArrive_whenRecordsHave16KB() async throws {

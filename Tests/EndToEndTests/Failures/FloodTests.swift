@@ -35,7 +35,7 @@ struct FloodTests {
             #expect(registry.service.command.log.contains("fewer connections than configured"))
             let flood = try Flood(
                 connections: descriptorsMax, port: registry.client.port,
-                beginning: Array("GET /healthz HTTP/1.1\r\nHost: t\r\n".utf8))
+                beginning: Array("POST /v1/receipts HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{".utf8))
             try await eventually("new connections wait") {
                 registry.service.command.log.contains("new connections have to wait")
             }

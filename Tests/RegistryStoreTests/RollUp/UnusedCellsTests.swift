@@ -91,7 +91,8 @@ struct UnusedCellsTests {
                 _ = try await transaction.execute("DELETE FROM rollup_cell WHERE unused_since IS NOT NULL")
                 let creation = Task {
                     var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
-                    try await creation.run(on: stores.postgres, .batch)
+                    // The wait must still last when the test looks for it.
+                    try await creation.run(on: stores.postgres, .alone)
                     return creation.numbers
                 }
                 try await stores.waitForALock()
@@ -303,7 +304,9 @@ extension TestStores {
 
     /// Waits until a session waits for another one.
     fileprivate func waitForALock() async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
         while try await count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 0 {
+            try #require(ContinuousClock.now < deadline, "no session waits for a lock")
             await Task.yield()
         }
     }
