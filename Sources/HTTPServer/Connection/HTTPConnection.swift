@@ -206,6 +206,8 @@ extension HTTPConnection {
     private func claim(_ bytes: Int, _ exchange: Exchange?) {
         let party = exchange?.hasAdmission == true ? MemoryBudget.Party.caller : .stranger
         let address = exchange?.clientAddress ?? self.address.ip
+        // That of the request before, if this one was pipelined.
+        if let earlier = exchange == nil ? headLoan.take() : bodyLoan.take() { context.giveBack(earlier) }
         guard let claim = context.memory.claim(bytes, of: address, as: party, for: self) else {
             return state.claimRefused()
         }

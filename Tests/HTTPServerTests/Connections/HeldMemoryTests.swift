@@ -43,6 +43,18 @@ struct HeldMemoryTests {
         }
     }
 
+    /// The next request arrives before the memory of the last one is given back.
+    @Test func memoryIsGivenBack_whenLargeRequestsArePipelined() async throws {
+        let server = try TestServer({ $0.heldBytesMax = 4_800_000 }, routes: Self.routes)
+        try await blocking {
+            let client = try server.client()
+            let body = String(repeating: "x", count: 300_000)
+            let request = "POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n\(body)"
+            for _ in 0..<20 { try client.send(request) }
+            for _ in 0..<20 { #expect(try client.response().body == "300000") }
+        }
+    }
+
     @Test func bodyWaitsForMemory_andOthersAreServed() async throws {
         let server = try TestServer(
             {
