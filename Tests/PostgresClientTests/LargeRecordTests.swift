@@ -30,8 +30,9 @@ struct LargeRecordTests {
 /// Speaks TLS with PostgreSQL's clients and plain text with the server, and fills its records as far as it can.
 private final class TLSRelay: Sendable {
     private static let recordBytes = 16_384
-    let port: UInt16
-    private let listener: CInt
+    private let listener: LoopbackListener
+
+    var port: UInt16 { listener.port }
 
     init(to connectionString: String) throws {
         let parts = Dictionary(
@@ -40,28 +41,9 @@ private final class TLSRelay: Sendable {
         let path = "\(try #require(parts["host"]))/.s.PGSQL.\(parts["port"] ?? "5432")"
         let context = try #require(SSL_CTX_new(TLS_server_method()))
         try Self.addCertificate(to: context)
-        let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(listener, address, length) == 0 && listen(listener, 8) == 0
-                    && getsockname(listener, address, &length) == 0
-            }
-        }
-        try #require(isListening)
-        (self.listener, port) = (listener, UInt16(bigEndian: address.sin_port))
         nonisolated(unsafe) let shared = context
-        Thread.detachNewThread {
-            while case let client = accept(listener, nil, nil), client >= 0 {
-                Thread.detachNewThread { Self.relay(client, shared, path) }
-            }
-        }
+        listener = try LoopbackListener { Self.relay($0, shared, path) }
     }
-
-    deinit { shutdown(listener, CInt(SHUT_RDWR)) }
 
     private static func addCertificate(to context: OpaquePointer) throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "relay-\(UUID().uuidString)").path

@@ -208,7 +208,7 @@ extension ConnectionState {
             phase = .admitting
             running = exchange
             return .admit(exchange)
-        case .claim(_, let bytes): return .claim(bytes: bytes, intake.exchange)
+        case .claim(let bytes): return .claim(bytes: bytes, intake.exchange)
         case .sendContinue:
             ResponseEncoder.encodeContinue(into: &sending.output.bytes)
             return nil

@@ -186,7 +186,7 @@ extension Intake {
         /// Its route must check the head.
         case admit(Exchange)
         /// The memory must be granted.
-        case claim(Need, bytes: Int)
+        case claim(bytes: Int)
         /// The client waits for `100 Continue`.
         case sendContinue
     }
@@ -206,7 +206,7 @@ extension Intake {
 
     private mutating func claim(_ need: Need, _ bytes: Int) -> Step {
         self.need = need
-        return .claim(need, bytes: bytes)
+        return .claim(bytes: bytes)
     }
 
     /// The bytes of the body that are still to be kept, at most.

@@ -92,23 +92,10 @@ struct TLSTests {
     }
 
     @Test func buffersAreReleased_whenTheConnectionIsIdle() throws {
-        let context = try TLSContext(files.files)
-        var ends: [CInt] = [0, 0]
-        let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-        #expect(socketpair(AF_UNIX, flags, 0, &ends) == 0)
-        let transport = try #require(TLSTransport(descriptor: ends[0], context: context))
-        let clientContext = SSL_CTX_new(TLS_client_method())
-        let client = SSL_new(clientContext)
-        defer {
-            SSL_free(client)
-            SSL_CTX_free(clientContext)
-            close(ends[1])
-        }
-        SSL_set_fd(client, ends[1])
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
-        defer { buffer.deallocate() }
-        func read() -> ReadResult { transport.read(into: buffer, bytesMax: .max) }
-        while SSL_connect(client) != 1 || transport.status.isHandshaking { _ = read() }
+        let pair = try TLSPair(try TLSContext(files.files))
+        defer { withExtendedLifetime(pair) {} }
+        let (transport, client) = (pair.transport, pair.client)
+        func read() -> ReadResult { transport.read(into: pair.buffer, bytesMax: .max) }
         let request = [UInt8](repeating: 120, count: 16_000)
         SSL_write(client, request, CInt(request.count))
         _ = read()
@@ -125,24 +112,10 @@ struct TLSTests {
 
     /// The alert that all was sent waits behind the data, if the socket is full.
     @Test func endArrives_whenTheSocketWasFull() throws {
-        var ends: [CInt] = [0, 0]
-        let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
-        #expect(socketpair(AF_UNIX, flags, 0, &ends) == 0)
-        let transport = try #require(TLSTransport(descriptor: ends[0], context: try TLSContext(files.files)))
-        let clientContext = SSL_CTX_new(TLS_client_method())
-        let client = SSL_new(clientContext)
-        defer {
-            SSL_free(client)
-            SSL_CTX_free(clientContext)
-            close(ends[1])
-        }
-        SSL_set_fd(client, ends[1])
+        let pair = try TLSPair(try TLSContext(files.files))
+        defer { withExtendedLifetime(pair) {} }
+        let (transport, client) = (pair.transport, pair.client)
         var buffer = [UInt8](repeating: 120, count: 64 * 1024)
-        buffer.withUnsafeMutableBytes { buffer in
-            while SSL_connect(client) != 1 || transport.status.isHandshaking {
-                _ = transport.read(into: buffer, bytesMax: .max)
-            }
-        }
         var sent = 0
         while !transport.status.hasUnsentBytes {
             sent += try #require(buffer.withUnsafeBytes { transport.write($0, hasMore: false) })
@@ -268,5 +241,35 @@ private func readToEnd(_ descriptor: CInt) -> [UInt8] {
         let count = read(descriptor, &piece, piece.count)
         if count == 0 || (count < 0 && errno != EINTR) { return output }
         output.append(contentsOf: piece.prefix(max(0, count)))
+    }
+}
+
+/// A server's transport and a client over a socket pair, after their handshake.
+private final class TLSPair {
+    let transport: TLSTransport
+    let client: OpaquePointer
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+    private let clientContext: OpaquePointer
+    private let clientEnd: CInt
+
+    init(_ context: TLSContext) throws {
+        var ends: [CInt] = [0, 0]
+        let flags = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue)
+        try #require(socketpair(AF_UNIX, flags, 0, &ends) == 0)
+        clientEnd = ends[1]
+        transport = try #require(TLSTransport(descriptor: ends[0], context: context))
+        clientContext = try #require(SSL_CTX_new(TLS_client_method()))
+        client = try #require(SSL_new(clientContext))
+        SSL_set_fd(client, clientEnd)
+        while SSL_connect(client) != 1 || transport.status.isHandshaking {
+            _ = transport.read(into: buffer, bytesMax: .max)
+        }
+    }
+
+    deinit {
+        SSL_free(client)
+        SSL_CTX_free(clientContext)
+        close(clientEnd)
+        buffer.deallocate()
     }
 }
