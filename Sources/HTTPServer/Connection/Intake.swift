@@ -235,8 +235,8 @@ extension Intake {
 
     mutating func withdrawClaim() { need = nil }
 
-    /// Gives up the credit for heads once no head needs it.
+    /// Gives up the credit for heads once what is held fits without it.
     mutating func returnCredit() {
-        if headCredit > 0, exchange == nil, need == nil, heldByteCount < rules.heldBytesFree { headCredit = 0 }
+        if headCredit > 0, need == nil, heldByteCount < rules.heldBytesFree { headCredit = 0 }
     }
 }

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import HTTPServer
@@ -185,6 +186,31 @@ struct CreditQueueTests {
         let small = queue.claimed(10, of: here)
         #expect(!large.isGranted && !small.isGranted)
         #expect(queue.end(first).map(\.bytes) == [90, 10])
+    }
+
+    /// Whatever the order of claims, grants and withdrawals, what is lent is what was granted, within both limits, and
+    /// a claim that nobody withdraws is granted in the end.
+    @Test(arguments: 0..<50) func nothingIsLost_andNobodyStarves(_ seed: Int) {
+        var random = SeededGenerator(seed: UInt64(seed))
+        var queue = CreditQueue(bytesMax: 100, networkBytesMax: 75)
+        let networks = (0..<4).map { IPAddress("192.0.2.\($0)")! }
+        var claims: [CreditQueue.Claim] = []
+        for _ in 0..<500 {
+            if Bool.random(using: &random) {
+                let network = networks.randomElement(using: &random)!
+                claims.append(queue.claimed(.random(in: 1...90, using: &random), of: network))
+            } else if let index = claims.indices.randomElement(using: &random) {
+                _ = queue.end(claims.remove(at: index))
+            }
+            let granted = claims.filter(\.isGranted)
+            #expect(queue.lent == granted.reduce(0) { $0 + $1.bytes } && queue.lent <= 100)
+            for network in networks {
+                let own = granted.filter { $0.network == network }
+                #expect(own.count <= 1 || own.reduce(0) { $0 + $1.bytes } <= 75)
+            }
+        }
+        while let next = claims.firstIndex(where: \.isGranted) { _ = queue.end(claims.remove(at: next)) }
+        #expect(claims.isEmpty && queue.lent == 0 && queue.networkCount == 0)
     }
 
     @Test func withdrawnClaimsLeaveNothing() {
