@@ -10,8 +10,8 @@ RUN swift build -c release --product push-registry --static-swift-stdlib -Xswift
     && install -D -s "$(swift build -c release --show-bin-path)/push-registry" /out/push-registry
 
 FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 zlib1g libcurl4 libxml2 tzdata \
-    ca-certificates \
+RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 zlib1g libisal2 libcurl4 libxml2 \
+    tzdata ca-certificates \
     && rm -rf /var/lib/apt/lists/* && useradd --system --no-create-home push-registry
 COPY --from=build /out/push-registry /usr/local/bin/push-registry
 USER push-registry

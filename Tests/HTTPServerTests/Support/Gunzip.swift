@@ -2,9 +2,11 @@ import CZlib
 
 /// The output of a gzip decoder for the bytes received so far.
 struct Gunzip {
-    var text = ""
+    var bytes: [UInt8] = []
     /// Whether the member is complete and its checksum correct.
     var isComplete = false
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     struct Malformed: Error {}
 
@@ -28,7 +30,7 @@ struct Gunzip {
             count = output.count - Int(stream.avail_out)
         }
         guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else { throw Malformed() }
-        text = String(decoding: output, as: UTF8.self)
+        self.bytes = output
         isComplete = code == Z_STREAM_END && stream.avail_in == 0
     }
 }
