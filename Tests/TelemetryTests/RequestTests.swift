@@ -11,7 +11,7 @@ struct RequestMetricsTests {
     let registry = PrometheusRegistry()
 
     @Test func request_isCountedAndTimed_underItsRoute() {
-        let metrics = RequestMetrics(factory: registry)
+        let metrics = RequestMetrics(registry)
         for status in [200, 200, 201, 503] { metrics.didFinish(.make(status: status)) }
         let labels = #"method="PUT",route="/v1/apps/{app}/installations/{installId}""#
         #expect(
@@ -29,7 +29,7 @@ struct RequestMetricsTests {
     }
 
     @Test func labels_areFixed_whenTheClientSendsUnknownValues() {
-        let metrics = RequestMetrics(factory: registry)
+        let metrics = RequestMetrics(registry)
         for method in ["BREW", "WHEN", "get"] {
             metrics.didFinish(.make(head: .make(method), route: nil, status: 404))
         }
@@ -49,7 +49,7 @@ struct RequestMetricsTests {
 
     @Test func loops_countTogether_whenEachHasItsOwn() {
         DispatchQueue.concurrentPerform(iterations: 4) { _ in
-            let metrics = RequestMetrics(factory: registry)
+            let metrics = RequestMetrics(registry)
             for _ in 0..<1_000 { metrics.didFinish(.make()) }
         }
         #expect(registry.lines(of: "http_requests_total").last?.hasSuffix(" 4000") == true)
@@ -57,7 +57,7 @@ struct RequestMetricsTests {
 
     @Test func allObservers_areNotified_whenCombined() {
         let (first, second) = (PrometheusRegistry(), PrometheusRegistry())
-        CombinedObserver([RequestMetrics(factory: first), RequestMetrics(factory: second)]).didFinish(.make())
+        CombinedObserver([RequestMetrics(first), RequestMetrics(second)]).didFinish(.make())
         #expect(first.lines(of: "http_requests_total").count == 3)
         #expect(second.lines(of: "http_requests_total").count == 3)
     }

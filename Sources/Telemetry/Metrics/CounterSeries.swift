@@ -1,4 +1,5 @@
 import CoreMetrics
+import Locking
 import Synchronization
 
 /// A sum that only grows, except for `reset`.
@@ -7,6 +8,14 @@ import Synchronization
 final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
     private let whole = Atomic<Int64>(0)
     private let fractional = Atomic<Double>(0)
+    private let parts = Locked<[CounterSeries]>([])
+
+    /// A counter whose amounts belong to this one's.
+    func makePart() -> CounterSeries {
+        let part = CounterSeries()
+        parts.withLock { $0.append(part) }
+        return part
+    }
 
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
@@ -19,15 +28,22 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
     }
 
     /// The sum of whole amounts.
-    var count: Int64 { whole.load(ordering: .relaxed) }
+    var count: Int64 {
+        parts.withLock { $0 }.reduce(whole.load(ordering: .relaxed)) { $0 + $1.count }
+    }
+
+    private var amount: Double {
+        parts.withLock { $0 }.reduce(fractional.load(ordering: .relaxed)) { $0 + $1.amount }
+    }
 
     func reset() {
         whole.store(0, ordering: .relaxed)
         fractional.store(0, ordering: .relaxed)
+        for part in parts.withLock({ $0 }) { part.reset() }
     }
 
     func write(_ name: String, labels: String, to text: inout ExpositionText) {
-        let (count, amount) = (whole.load(ordering: .relaxed), fractional.load(ordering: .relaxed))
+        let (count, amount) = (count, amount)
         text.sample(name, labels: labels, amount == 0 ? "\(count)" : ExpositionText.number(Double(count) + amount))
     }
 }

@@ -1,4 +1,5 @@
 import CoreMetrics
+import Locking
 import Synchronization
 
 /// The number of values in each bucket, and their sum; a timer's unit is the second.
@@ -11,6 +12,7 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
     /// One more than there are bounds: the last bucket holds the values above all bounds.
     private let buckets: [Bucket]
     private let sum = Atomic<Double>(0)
+    private let parts = Locked<[HistogramSeries]>([])
 
     private final class Bucket: Sendable {
         let count = Atomic<Int64>(0)
@@ -19,6 +21,13 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
     init(bounds: [Double]) {
         self.bounds = bounds
         buckets = (0...bounds.count).map { _ in Bucket() }
+    }
+
+    /// A histogram whose values belong to this one's.
+    func makePart() -> HistogramSeries {
+        let part = HistogramSeries(bounds: bounds)
+        parts.withLock { $0.append(part) }
+        return part
     }
 
     func record(_ value: Int64) {
@@ -44,13 +53,15 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
 
     func write(_ name: String, labels: String, to text: inout ExpositionText) {
         let prefix = labels.isEmpty ? "" : labels + ","
+        let all = [self] + parts.withLock { $0 }
         var count: Int64 = 0
-        for (bucket, bound) in zip(buckets, bounds + [.infinity]) {
-            count += bucket.count.load(ordering: .relaxed)
+        for (index, bound) in (bounds + [.infinity]).enumerated() {
+            for part in all { count += part.buckets[index].count.load(ordering: .relaxed) }
             let bound = ExpositionText.number(bound)
             text.sample(name + "_bucket", labels: "\(prefix)le=\"\(bound)\"", "\(count)")
         }
-        text.sample(name + "_sum", labels: labels, ExpositionText.number(sum.load(ordering: .relaxed)))
+        let sum = all.reduce(0) { $0 + $1.sum.load(ordering: .relaxed) }
+        text.sample(name + "_sum", labels: labels, ExpositionText.number(sum))
         text.sample(name + "_count", labels: labels, "\(count)")
     }
 }

@@ -51,6 +51,42 @@ public final class PrometheusRegistry: Sendable {
     }
 }
 
+// MARK: - Counting on one thread
+
+/// Makes counters and timers of which each has values of its own, which are added when the registry renders. Threads
+/// that each have one do not slow each other down. For handles that are kept: their values stay forever.
+struct PartFactory: MetricsFactory {
+    let registry: PrometheusRegistry
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        registry.counter(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
+    }
+
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        registry.timer(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
+    }
+
+    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        registry.makeMeter(label: label, dimensions: dimensions)
+    }
+
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        registry.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+    }
+
+    func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        registry.makeFloatingPointCounter(label: label, dimensions: dimensions)
+    }
+
+    func destroyCounter(_ handler: any CounterHandler) {}
+    func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+    func destroyMeter(_ handler: any MeterHandler) {}
+    func destroyRecorder(_ handler: any RecorderHandler) {}
+    func destroyTimer(_ handler: any TimerHandler) {}
+}
+
 // MARK: - Creating
 
 extension PrometheusRegistry: MetricsFactory {
@@ -83,10 +119,14 @@ extension PrometheusRegistry: MetricsFactory {
 
     /// A histogram in seconds, with the bounds of its description or `timerBuckets`.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        histogram(label, dimensions, bounds: configuration.timerBuckets) ?? NOOPMetricsHandler.instance
+        timer(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
-    private func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
+    fileprivate func timer(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries? {
+        histogram(label, dimensions, bounds: configuration.timerBuckets)
+    }
+
+    fileprivate func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
         series(.counter, PrometheusName.counter(label), label: label, dimensions: dimensions) { CounterSeries() }
     }
 

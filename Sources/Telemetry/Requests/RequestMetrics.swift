@@ -1,4 +1,4 @@
-public import CoreMetrics
+import CoreMetrics
 public import HTTPServer
 import HTTPTypes
 import HTTPWire
@@ -10,7 +10,7 @@ import Locking
 /// without a route is `unmatched`, a method that HTTP does not define is `other`, a request without a response has the
 /// status `none`. Input that is not a request is counted, but its duration is not recorded.
 ///
-/// Create one for each event loop, so that its lock is never contended. The loops share the series through the factory.
+/// Create one for each event loop, so that neither its lock nor its counts are contended: the registry adds them up.
 public final class RequestMetrics: RequestObserver {
     private struct Key: Hashable {
         let route: String?
@@ -27,12 +27,12 @@ public final class RequestMetrics: RequestObserver {
         var counters: [(status: Int?, counter: Counter)] = []
     }
 
-    private let factory: any MetricsFactory
+    private let factory: PartFactory
     private let meters = Locked<[Key: Meters]>([:])
 
-    /// - Parameter factory: holds the series; all loops pass the same one.
-    public init(factory: any MetricsFactory) {
-        self.factory = factory
+    /// - Parameter registry: holds the series; all loops pass the same one.
+    public init(_ registry: PrometheusRegistry) {
+        factory = PartFactory(registry: registry)
     }
 
     /// Creates the metrics of a route, method and status when the first such request has finished.

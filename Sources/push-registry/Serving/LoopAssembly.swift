@@ -175,7 +175,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             logger: logger)
         return service.application(
             observer: CombinedObserver([
-                makeAccessLog(), RequestMetrics(factory: metrics),
+                makeAccessLog(), RequestMetrics(metrics),
             ]))
     }
 
