@@ -34,6 +34,7 @@ public struct RegistryService: Sendable {
     /// How a call proves who its caller is.
     var authentication = Authentication.bearer
     let userTokens = UserTokenCache()
+    let verifiedKeys: VerifiedKeys
     let epochKeys = EpochKeys()
     let audit = Audit()
 
@@ -74,6 +75,7 @@ public struct RegistryService: Sendable {
         self.apiDescription = apiDescription
         self.errorPage = errorPage
         self.keyUses = keyUses
+        verifiedKeys = VerifiedKeys(uses: keyUses)
         self.cleanUpRuns = cleanUpRuns
         self.metrics = metrics
         self.console = console

@@ -104,13 +104,14 @@ extension RegistryService {
         _ request: ServerRequest, on appID: AppID?, lateness: ISO8601Duration, in directory: DirectorySnapshot
     ) throws -> Caller {
         if case .session(let session) = authentication { return try caller(of: session, in: directory).caller }
-        let credential = try credential(request)
+        let (bytes, now) = (try credential(request), Timestamp.now())
+        if let known = verifiedKeys.caller(of: bytes, in: directory, at: now) { return known }
+        let credential = String(decoding: bytes, as: UTF8.self)
         if let presented = PresentedKey(credential), let key = directory.key(presented.id),
             presented.matches(key.secretSHA256)
         {
             guard key.revokedAt == nil else { throw APIError.endedKey }
-            keyUses.record(key.id, at: .now())
-            return Caller(key)
+            return verifiedKeys.insert(key, bytes, in: directory, at: now)
         }
         if admin.matches(credential) { return .serverAdmin }
         guard credential.contains(".") else { throw APIError.invalidCredential }
@@ -118,7 +119,7 @@ extension RegistryService {
         guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
         do throws(UserTokenFault) {
             let verifier = userTokens.verifier(of: app, published: keySets.current(of: app))
-            return Caller(try verifier.verify(credential, at: .now(), lateness: lateness), of: app.number)
+            return Caller(try verifier.verify(credential, at: now, lateness: lateness), of: app.number)
         } catch {
             if app.policy.jwksURL != nil, UserTokenVerifier.mayNeedAnotherKey(credential, refusedFor: error) {
                 throw MissingKey(app: app, fault: error)
@@ -197,13 +198,13 @@ extension RegistryService {
         return AppCall(app: app, caller: caller, directory: directory)
     }
 
-    /// The text behind `Authorization: Bearer`.
+    /// The bytes behind `Authorization: Bearer`.
     ///
     /// - Throws: `APIError.missingCredential`, also for another scheme.
-    func credential(_ request: ServerRequest) throws -> String {
+    func credential(_ request: ServerRequest) throws -> ArraySlice<UInt8> {
         guard let field = request.head.bytes(of: .authorization) else { throw APIError.missingCredential }
         let scheme = field.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.equalsIgnoringCase("bearer") else { throw APIError.missingCredential }
-        return String(decoding: field.dropFirst(scheme.count + 1), as: UTF8.self)
+        return field.dropFirst(scheme.count + 1)
     }
 }

@@ -31,7 +31,9 @@ extension RegistryService {
     private func notificationReader(
         _ request: ServerRequest, in directory: DirectorySnapshot
     ) throws -> NotificationReader {
-        if case .bearer = authentication, let presented = DeliveryKey(try credential(request)) {
+        if case .bearer = authentication,
+            let presented = DeliveryKey(String(decoding: try credential(request), as: UTF8.self))
+        {
             let app = (try? AppID(request.parameters["app"])).flatMap { directory.apps[$0] }
             guard let app, let installID = try? InstallID(request) else { throw APIError.invalidCredential }
             try limits.admit(from: request.clientAddress, to: app)
