@@ -19,7 +19,7 @@ public struct Router: Sendable {
     private var allowOfAll = ""
 
     /// Traps if two routes have the same method and path, whatever the names of their captures, or if a pattern does
-    /// not start with a slash.
+    /// not start with a slash or captures too much.
     public init(_ routes: [Route]) {
         for route in routes { insert(Endpoint(route)) }
         for index in nodes.indices { nodes[index].allow = Self.allow(nodes[index].endpoints) }
@@ -64,14 +64,14 @@ public struct Router: Sendable {
 
 extension Router {
     enum Match {
-        case endpoint(Endpoint, captures: [String])
+        case endpoint(Endpoint, captures: PathCaptures)
         case options(allow: String)
         case problem(Problem)
     }
 
     func match(_ head: RequestHead) -> Match {
         if head.targetForm == .asterisk { return .options(allow: allowOfAll) }
-        var captures: [String] = []
+        var captures = PathCaptures()
         do {
             let path = head.path
             guard let node = try find(path, from: path.startIndex, in: 0, &captures) else { return .problem(.notFound) }
@@ -81,7 +81,7 @@ extension Router {
         }
     }
 
-    private func match(_ method: HTTPRequest.Method, at node: Node, captures: [String]) -> Match {
+    private func match(_ method: HTTPRequest.Method, at node: Node, captures: PathCaptures) -> Match {
         if let endpoint = endpoint(method, node) { return .endpoint(endpoint, captures: captures) }
         if method == .options { return .options(allow: node.allow) }
         return .problem(.methodNotAllowed(allow: node.allow))
@@ -94,7 +94,7 @@ extension Router {
 
     /// The node for the path from the slash at `start`, or nil. `captures` collects the captured segments.
     private func find(
-        _ path: ArraySlice<UInt8>, from start: Int, in node: Int, _ captures: inout [String]
+        _ path: ArraySlice<UInt8>, from start: Int, in node: Int, _ captures: inout PathCaptures
     ) throws(WireError) -> Int? {
         guard start < path.endIndex else { return nodes[node].endpoints.isEmpty ? nil : node }
         let segment = Self.segment(path, at: start + 1)
@@ -104,10 +104,9 @@ extension Router {
             return found
         }
         guard let child = nodes[node].capture, !segment.isEmpty else { return nil }
-        let count = captures.count
-        captures.append(try PercentEncoding.decode(segment))
+        try captures.append(segment)
         if let found = try find(path, from: segment.endIndex, in: child, &captures) { return found }
-        captures.removeSubrange(count...)
+        captures.removeLast()
         return nil
     }
 
@@ -125,6 +124,32 @@ extension Router {
         }
         let decoded = try PercentEncoding.decode(segment)
         return candidates.first { $0.segment.elementsEqual(decoded.utf8) }?.node
+    }
+}
+
+/// The segments of a path that a pattern captures, as positions in the path: decoded only on use.
+struct PathCaptures: Sendable {
+    /// A pattern has no more.
+    static let countMax = 4
+
+    private(set) var count = 0
+    private var segments = InlineArray<4, Range<Int>>(repeating: 0..<0)
+
+    /// - Throws: if the segment cannot be decoded.
+    mutating func append(_ segment: ArraySlice<UInt8>) throws(WireError) {
+        if segment.contains(UInt8(ascii: "%")) { _ = try PercentEncoding.decode(segment) }
+        segments[count] = segment.startIndex..<segment.endIndex
+        count += 1
+    }
+
+    mutating func removeLast() { count -= 1 }
+
+    /// - Parameter path: the one that was matched.
+    func text(_ index: Int, of path: ArraySlice<UInt8>) -> String {
+        guard let text = try? PercentEncoding.decode(path[segments[index]]) else {
+            preconditionFailure("a captured segment was decoded before")
+        }
+        return text
     }
 }
 
@@ -152,6 +177,7 @@ final class Endpoint: Sendable {
         handler = route.handler
         constant = route.constant
         captureNames = Self.split(route.pattern).compactMap(Self.captureName)
+        precondition(captureNames.count <= PathCaptures.countMax, "too many captures: \(route.pattern)")
     }
 
     var segments: [Segment] {

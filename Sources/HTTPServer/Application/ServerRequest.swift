@@ -21,8 +21,10 @@ public struct ServerRequest: Sendable {
 
     /// The captured segments of the route's pattern, decoded.
     public var parameters: PathParameters {
-        guard case .endpoint(let endpoint, let captures) = exchange.target else { return PathParameters([], []) }
-        return PathParameters(endpoint.captureNames, captures)
+        guard case .endpoint(let endpoint, let captures) = exchange.target else {
+            return PathParameters([], PathCaptures(), of: [])
+        }
+        return PathParameters(endpoint.captureNames, captures, of: head.path)
     }
 
     /// The client's own identifier if it sent a valid one, else one that the server generated.
@@ -51,18 +53,20 @@ public struct ServerRequest: Sendable {
 /// The captured segments of a route's pattern, by name.
 public struct PathParameters: Sendable {
     private let names: [String]
-    private let values: [String]
+    private let captures: PathCaptures
+    private let path: ArraySlice<UInt8>
 
-    init(_ names: [String], _ values: [String]) {
+    init(_ names: [String], _ captures: PathCaptures, of path: ArraySlice<UInt8>) {
         self.names = names
-        self.values = values
+        self.captures = captures
+        self.path = path
     }
 
-    /// The value of `{name}`. The pattern must contain it.
+    /// The value of `{name}`, decoded. The pattern must contain it.
     public subscript(_ name: String) -> String {
         guard let index = names.firstIndex(of: name) else {
             preconditionFailure("the route's pattern has no {\(name)}")
         }
-        return values[index]
+        return captures.text(index, of: path)
     }
 }

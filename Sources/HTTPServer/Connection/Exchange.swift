@@ -5,7 +5,7 @@ import HTTPWire
 final class Exchange: Sendable {
     /// The producer of the response.
     enum Target: Sendable {
-        case endpoint(Endpoint, captures: [String])
+        case endpoint(Endpoint, captures: PathCaptures)
         case options(allow: String)
         case problem(Problem)
     }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HTTPWire
 import Testing
 
 @testable import HTTPServer
@@ -13,8 +14,10 @@ struct RouterTests {
 
     /// The result of routing a path: a pattern and its captures, or a status.
     private func found(_ path: String) throws -> [String] {
-        switch router.match(try .make(target: path)) {
-        case .endpoint(let endpoint, let captures): return [endpoint.pattern] + captures
+        let head = try RequestHead.make(target: path)
+        switch router.match(head) {
+        case .endpoint(let endpoint, let captures):
+            return [endpoint.pattern] + (0..<captures.count).map { captures.text($0, of: head.path) }
         case .problem(let problem): return ["\(problem.status.code)"]
         case .options: return []
         }

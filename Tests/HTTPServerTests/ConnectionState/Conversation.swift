@@ -319,10 +319,9 @@ extension Conversation {
 
     /// The pieces of a streamed response, which follow from the request's path; nil for other requests.
     static func pieces(of exchange: Exchange) -> [[UInt8]]? {
-        guard case .endpoint(_, let captures) = exchange.target, let seed = captures.first.flatMap({ UInt64($0) })
-        else {
-            return nil
-        }
+        guard case .endpoint(_, let captures) = exchange.target, captures.count > 0, let path = exchange.head?.path,
+            let seed = UInt64(captures.text(0, of: path))
+        else { return nil }
         var random = SeededGenerator(seed: seed)
         return (0..<Int.random(in: 0...8, using: &random)).map { number in
             [UInt8](

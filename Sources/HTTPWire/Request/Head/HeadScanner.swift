@@ -2,6 +2,9 @@ import HTTPTypes
 
 /// Parses the head of a request: request line, header section, and the rules between them.
 struct HeadScanner {
+    /// A head may hold so many bytes of its request's body.
+    static let sharedBytesMax = 2_048
+
     private var requestLine = RequestLineScanner()
     private var fieldSection: FieldSectionScanner?
     private var fields: [FieldLine] = []
@@ -48,8 +51,8 @@ struct HeadScanner {
 
     /// Returns the complete head, which is the part `range` of `bytes`, and resets the scanner for the next one.
     ///
-    /// Shares `bytes` if the head fills half of them. Else it copies the head, so that a small one does not hold a
-    /// large buffer.
+    /// Shares `bytes` if the head fills half of them, or if they are few and hold the whole request. Else it copies the
+    /// head, so that a small one does not hold a large buffer.
     mutating func makeHead(_ bytes: [UInt8], _ range: Range<Int>) throws(WireError) -> RequestHead {
         let start = range.lowerBound
         let version = requestLine.version
@@ -57,12 +60,18 @@ struct HeadScanner {
         let framing = try rules.framing(version)
         let token = requestLine.method
         let method = try HTTPRequest.Method(parsing: bytes[(start + token.lowerBound)..<(start + token.upperBound)])
-        let isShared = 2 * range.count >= bytes.count
+        let isShared = 2 * range.count >= bytes.count || Self.isWhole(bytes, from: range.upperBound, framing)
         let head = RequestHead.Storage(
             method: method, version: version, target: target, bodyFraming: framing, rules: rules, lines: fields,
             bytes: isShared ? bytes : Array(bytes[range]), start: isShared ? start : 0)
         self = HeadScanner()
         return RequestHead(head)
+    }
+
+    /// Whether few bytes hold all of a request, of which the body begins at `position`.
+    private static func isWhole(_ bytes: [UInt8], from position: Int, _ framing: BodyFraming) -> Bool {
+        guard bytes.count <= sharedBytesMax, case .length(let length) = framing else { return false }
+        return length <= bytes.count - position
     }
 }
 
