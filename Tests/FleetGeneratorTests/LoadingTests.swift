@@ -55,9 +55,8 @@ import Testing
                     let digest = SentRegistration.digest(
                         of: phone.body(), by: phone.owner, reading: rules, sha256: sha256)
                     let sent = SentRegistration(
-                        phone.token, on: InstallationKey(app: app.number, installID: phone.installID),
-                        by: RegistrationClaim(of: app, owner: phone.owner), hasTopics: false, digest: digest,
-                        sha256: sha256
+                        on: InstallationKey(app: app.number, installID: phone.installID),
+                        by: RegistrationClaim(of: app, owner: phone.owner), mayHaveTopics: false, digest: digest
                     ) { throw StoreError.failed("installation \(number) is read") }
                     let outcome = try await store.register(sent, ifDirectoryIs: nil)
                     #expect(outcome.status == .unchanged)

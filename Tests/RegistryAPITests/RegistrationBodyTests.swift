@@ -37,6 +37,19 @@ struct RegistrationBodyTests {
         #expect(digests == [[217, 56, 194, 158], [163, 167, 217, 171], [180, 142, 68, 96]])
     }
 
+    /// Without reading them: a body in doubt is read.
+    @Test(arguments: [
+        (#"{"topics":{"news":true}}"#, true), (#"{"topi\u0063s":{}}"#, true), (#"{"a":"p","b":"topics"}"#, true),
+        ("topics", true), (#"\"#, true), ("topicss", true), ("ttopics", true), ("pppppp", false), ("topic", false),
+        ("opics", false), ("pics", false), ("p", false), ("", false), (#"{"Topics":{}}"#, false),
+    ])
+    func choicesAboutTopics_areFound(text: String, isFound: Bool) throws {
+        let body = RegistrationBody(
+            bytes: Array(text.utf8), installID: try InstallID("i-1"), storesAdvertisingID: false,
+            links: try TimeZoneLinks())
+        #expect(body.mayHaveTopics == isFound)
+    }
+
     @Test func request_hasDefaults_whenOnlyRequiredMembersAreSent() throws {
         let request = try RegistrationBody.read(.least)
         #expect(request.token.provider == .apns)

@@ -115,17 +115,20 @@ public struct RegistrationOutcome: Hashable, Sendable {
     public let generation: Int64
     /// The generation at which the present epoch of notifications began.
     public let epoch: Int64
+    /// Of the installation's token.
+    public let provider: Provider
     public let state: InstallationState
     public let userID: UserID?
     public let lastSeenAt: Timestamp
 
     public init(
-        status: Status, generation: Int64, epoch: Int64, state: InstallationState, userID: UserID?,
-        lastSeenAt: Timestamp
+        status: Status, generation: Int64, epoch: Int64, provider: Provider, state: InstallationState,
+        userID: UserID?, lastSeenAt: Timestamp
     ) {
         self.status = status
         self.generation = generation
         self.epoch = epoch
+        self.provider = provider
         self.state = state
         self.userID = userID
         self.lastSeenAt = lastSeenAt
@@ -134,7 +137,8 @@ public struct RegistrationOutcome: Hashable, Sendable {
     init(_ status: Status, _ installation: Installation) {
         self.init(
             status: status, generation: installation.generation, epoch: installation.epoch,
-            state: installation.state, userID: installation.owner?.userID, lastSeenAt: installation.lastSeenAt)
+            provider: installation.provider, state: installation.state, userID: installation.owner?.userID,
+            lastSeenAt: installation.lastSeenAt)
     }
 }
 

@@ -1,31 +1,26 @@
-/// A registration as it was sent, read only as far as its look-up needs. Most registrations have the same bytes as the
-/// last one of their installation, and nothing else must be known of them (R2).
+/// A registration as it was sent. Most have the same bytes as the last one of their installation, and nothing of them
+/// must be read then (R2).
 public final class SentRegistration: Sendable {
     public let key: InstallationKey
-    public let token: Token
-    /// The digest of the token's canonical text.
-    public let tokenSHA256: [UInt8]
     public let claim: RegistrationClaim
-    /// Whether it has choices about topics. The digest says nothing about them: others may have changed since.
-    public let hasTopics: Bool
+    /// Whether it may have choices about topics. The digest says nothing about them: others may have changed since.
+    public let mayHaveTopics: Bool
     /// Two registrations of one installation with the same digest have the same values.
     public let digest: [UInt8]
     private let reading: @Sendable () throws -> Registration
 
     /// - Parameters:
     ///   - digest: of ``digest(of:by:reading:sha256:)``.
-    ///   - reading: reads the rest.
-    ///   - sha256: the hash function. This module has none.
+    ///   - reading: reads the bytes.
     public init(
-        _ token: Token, on key: InstallationKey, by claim: RegistrationClaim, hasTopics: Bool, digest: [UInt8],
-        sha256: ([UInt8]) -> [UInt8], reading: @escaping @Sendable () throws -> Registration
+        on key: InstallationKey, by claim: RegistrationClaim, mayHaveTopics: Bool, digest: [UInt8],
+        reading: @escaping @Sendable () throws -> Registration
     ) {
-        (self.key, self.token, self.claim) = (key, token, claim)
-        (self.hasTopics, self.digest, self.reading) = (hasTopics, digest, reading)
-        tokenSHA256 = sha256(Array(token.text.utf8))
+        (self.key, self.claim) = (key, claim)
+        (self.mayHaveTopics, self.digest, self.reading) = (mayHaveTopics, digest, reading)
     }
 
-    /// Reads all of it.
+    /// Reads it.
     ///
     /// - Throws: the faults of its bytes.
     public func read() throws -> Registration { try reading() }
@@ -88,13 +83,15 @@ public struct RegistrationClaim: Sendable {
     }
 
     /// R2: the outcome if nothing changed; nil if something must be written or decided under a lock.
+    ///
+    /// - Parameter provider: of the installation's token.
     public func outcomeIfUnchanged(
-        generation: Int64, epoch: Int64, lastSeenAt: Timestamp, now: Timestamp
+        generation: Int64, epoch: Int64, provider: Provider, lastSeenAt: Timestamp, now: Timestamp
     ) -> RegistrationOutcome? {
         guard precondition?.holds(for: generation) ?? true, !isTouchDue(since: lastSeenAt, at: now) else { return nil }
         return RegistrationOutcome(
-            status: .unchanged, generation: generation, epoch: epoch, state: .active, userID: owner?.userID,
-            lastSeenAt: lastSeenAt)
+            status: .unchanged, generation: generation, epoch: epoch, provider: provider, state: .active,
+            userID: owner?.userID, lastSeenAt: lastSeenAt)
     }
 
     /// R7: whether this credential may have been issued before a user-wide logout, and the one that set the owner after

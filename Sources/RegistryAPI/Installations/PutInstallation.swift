@@ -30,8 +30,8 @@ extension RegistryService {
 
     private static let registrants: Roles = [.client, .service]
 
-    /// The registration of a request, authorized by a directory. The store reads the rest of its body, if it differs
-    /// from the last one.
+    /// The registration of a request, authorized by a directory. The store reads its body, if it differs from the last
+    /// one.
     ///
     /// The handler first uses the last snapshot of the directory; the store checks in the same round trip that it is
     /// still current. If the request is refused, or the directory has changed, the handler repeats the authorization
@@ -50,11 +50,8 @@ extension RegistryService {
         let body = RegistrationBody(
             bytes: bytes, installID: key.installID, storesAdvertisingID: call.app.policy.storesAdvertisingID,
             topics: call.app.topics, links: links)
-        let first = try body.readFirst()
         let digest = SentRegistration.digest(of: bytes, by: owner, reading: body.rules, sha256: Self.sha256)
-        let sent = SentRegistration(
-            first.token, on: key, by: claim, hasTopics: first.hasTopics, digest: digest, sha256: Self.sha256
-        ) {
+        let sent = SentRegistration(on: key, by: claim, mayHaveTopics: body.mayHaveTopics, digest: digest) {
             Registration(
                 try body.read(), of: call.app, by: claim, reader: call.caller.isService ? .service : nil,
                 actor: call.caller.actor, sha256: Self.sha256)
@@ -77,7 +74,7 @@ extension RegistryService {
             writer.member("status", outcome.status.rawValue)
             writer.member("state", outcome.state.rawValue)
             writer.member("userId", outcome.userID?.rawValue)
-            let silence = call.app.policy.staleAfter[sent.token.provider]
+            let silence = call.app.policy.staleAfter[outcome.provider]
             writer.member("registerAgainBefore", outcome.lastSeenAt.advanced(by: silence).description)
             writer.member("epoch", names.epoch)
             writer.member("deliveryKey", names.deliveryKey.text)

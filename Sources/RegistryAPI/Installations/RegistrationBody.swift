@@ -1,3 +1,4 @@
+import Glibc
 import PushRegistry
 import StrictJSON
 
@@ -20,19 +21,28 @@ struct RegistrationBody: Sendable {
         SentRegistration.ReadingRules(storesAdvertisingID: storesAdvertisingID, links: links)
     }
 
-    /// Reads what the look-up needs.
-    ///
-    /// - Throws: every fault of the body, if one was found so far.
-    func readFirst() throws -> (token: Token, hasTopics: Bool) {
-        let document = try JSONDocument(bytes)
-        let root = document.root.object()
-        guard let root, let token = root.token().token, document.faults.isEmpty else {
-            return try (read().token, true)
+    /// Whether there may be choices about topics, found without reading the text: a backslash may hide the name.
+    var mayHaveTopics: Bool {
+        bytes.withUnsafeBytes { text in
+            guard let start = text.baseAddress else { return false }
+            if memchr(start, CInt(UInt8(ascii: "\\")), text.count) != nil { return true }
+            let (name, end): (StaticString, UnsafeRawPointer) = ("topics", start + text.count)
+            var position = start
+            // Of the name's letters, few texts have many of its third.
+            while let letter = memchr(position, CInt(UInt8(ascii: "p")), end - position) {
+                let candidate = UnsafeRawPointer(letter) - 2
+                if candidate >= start, end - candidate >= name.utf8CodeUnitCount,
+                    memcmp(candidate, name.utf8Start, name.utf8CodeUnitCount) == 0
+                {
+                    return true
+                }
+                position = UnsafeRawPointer(letter) + 1
+            }
+            return false
         }
-        return (token, root.value("topics") != nil)
     }
 
-    /// Reads all of it.
+    /// Reads it.
     ///
     /// - Throws: every fault of the body.
     func read() throws -> RegistrationRequest {

@@ -78,7 +78,20 @@ enum HolderStatements {
             WHERE app_id = $1 AND provider = k.provider AND token_sha256 = k.token_sha256 FOR UPDATE) AS h
         """)
 
-    /// - Parameter rows: of `lock`.
+    /// Reads the rows of tokens without a lock.
+    static func find(_ tokens: [TokenAddress], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(findSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256))
+    }
+
+    static let findSQL = PreparedSQL(
+        """
+        SELECT h.provider::text, h.token_sha256, h.install_id
+        FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
+            JOIN token_holder h
+                ON h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
+        """)
+
+    /// - Parameter rows: of `lock` or `find`.
     /// - Returns: the holder of each token; nil for none.
     static func holders(_ rows: some Sequence<PostgresRow>, in app: AppNumber) throws -> [TokenAddress: InstallID?] {
         try rows.reduce(into: [:]) { holders, row in

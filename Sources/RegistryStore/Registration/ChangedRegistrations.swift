@@ -100,7 +100,7 @@ struct ChangedRegistrations {
             guard let lastSeenAt = times[pending.key.rawValue] else { return }
             outcomes[item.index] = RegistrationOutcome(
                 status: found.isSame ? .unchanged : .updated, generation: found.generation, epoch: found.epoch,
-                state: .active, userID: pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
+                provider: pending.registration.token.provider, state: .active, userID: pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
         }
     }
 

@@ -8,15 +8,15 @@ struct LockedRegistrations {
     /// Of each registration of the batch.
     let cells: [Int64]
     let patience: LockPatience
-    /// Those whose new tokens are added together with their holders, because the look-up found neither the installation
-    /// nor, on plain PostgreSQL, the token.
+    /// Those whose new tokens are added together with their holders, because neither the installation nor the token was
+    /// found.
     private let creators: [PendingRegistration]
     /// The others that may move a token (R3, R4) or replace another installation (R5).
     private let movers: [PendingRegistration]
     /// Those of `movers` whose tokens may have no row in `token_holder` yet.
     private let adders: [PendingRegistration]
 
-    /// - Parameter isFirstAttempt: lock only tokens that the look-up found moving. After a lost race, all are locked.
+    /// - Parameter isFirstAttempt: lock only tokens that were found moving. After a lost race, all are locked.
     init(
         _ batch: [PendingRegistration], cells: [Int64], patience: LockPatience, isFirstAttempt: Bool
     ) {

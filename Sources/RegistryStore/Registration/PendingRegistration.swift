@@ -1,12 +1,12 @@
 import PostgresClient
 import PushRegistry
 
-/// A registration to write, with what its look-up found.
+/// A registration to write, with what was found of it.
 struct PendingRegistration: BatchedWrite {
     let registration: Registration
     /// Of `SentRegistration`.
     let digest: [UInt8]
-    let finding: RegistrationFinding
+    var finding: RegistrationFinding
     /// Of the owner's id.
     let userSHA256: [UInt8]?
 
@@ -21,12 +21,12 @@ struct PendingRegistration: BatchedWrite {
     var key: InstallID { registration.key.installID }
 }
 
-/// The installation that the look-up found for a registration that must be written.
+/// What was found, without a lock, of a registration that must be written.
 enum RegistrationFinding: Sendable {
     /// The row has not changed since its last registration, and has this registration's token, user and session. The
     /// registration changes no other installation; a write without a lock compares the revision.
     case bound(Bound)
-    /// The installation does not exist. On plain PostgreSQL, nor does a row of the token in `token_holder`.
+    /// The installation does not exist, nor does a row of the token in `token_holder`, once that was looked for.
     case absent
     /// The row has the registration's token, but other values that may concern others: the rules decide under its lock.
     case holder

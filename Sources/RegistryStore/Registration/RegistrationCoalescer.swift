@@ -15,7 +15,9 @@ struct RegistrationCoalescer: Sendable {
         let writer = RegistrationWriter(
             postgres: resources.postgres, cells: resources.cells)
         writes = WriteCoalescer(resources, meters: meters) { batch, patience in
-            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
+            try await resources.serving(batch[0].app) {
+                try await writer.write(try await writer.lookingForTokens(batch), patience)
+            }
         }
     }
 
@@ -47,6 +49,23 @@ struct RegistrationWriter: Sendable {
     let postgres: PostgresClient
     let cells: RollUpCells
 
+    /// Looks for the tokens of new installations: one that was here before has a row, which must be locked.
+    func lookingForTokens(_ batch: [PendingRegistration]) async throws -> [PendingRegistration] {
+        let new = batch.filter { if case .absent = $0.finding { true } else { false } }
+        guard !new.isEmpty else { return batch }
+        let app = batch[0].app
+        let rows = try await postgres.read(HolderStatements.find(new.map(\.registration.address), in: app))
+        let known = try HolderStatements.holders(rows, in: app)
+        return batch.map { pending in
+            var pending = pending
+            if case .absent = pending.finding, known.keys.contains(pending.registration.address) {
+                pending.finding = .claimed
+            }
+            return pending
+        }
+    }
+
+    /// - Parameter batch: of ``lookingForTokens(_:)``.
     /// - Returns: results in the order of the batch. If only a part was written, the others have the error that kept
     ///   them from being written.
     /// - Throws: `PostgresError`, `StoreError`: nothing was written.

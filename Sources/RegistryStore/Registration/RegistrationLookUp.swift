@@ -20,9 +20,11 @@ struct RegistrationLookUp: Sendable {
     enum Found: Sendable {
         /// The registration has the bytes of the last one and changes nothing; this is the outcome.
         case unchanged(RegistrationOutcome)
-        /// It must be written, whatever its values are.
-        case finding(RegistrationFinding)
-        /// Its values must be compared with this row.
+        /// The installation does not exist.
+        case absent
+        /// The rules must decide under a lock, whatever the registration's values are.
+        case contested(PostgresRow)
+        /// The registration's values must be compared with this row.
         case installation(PostgresRow, at: Timestamp)
     }
 
@@ -45,11 +47,7 @@ struct RegistrationLookUp: Sendable {
                 PostgresStatement(DirectoryStatements.moment),
             ]
         }
-        return [
-            PostgresStatement(
-                RegistrationStatements.lookUp, app.rawValue, ids, batch.map(\.sent.token.provider.rawValue),
-                batch.map(\.sent.tokenSHA256))
-        ]
+        return [PostgresStatement(RegistrationStatements.lookUp, app.rawValue, ids)]
     }
 
     /// - Parameter results: of `statements`.
@@ -59,10 +57,9 @@ struct RegistrationLookUp: Sendable {
         guard !isDistributed else { return try resultsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
         return zip(batch, results[0]).map { item, row in
             Result {
-                try item.check(directoryVersion: row.decode(19))
+                try item.check(directoryVersion: row.decode(18))
                 let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
-                guard row.isNull(1) else { return try find(item.sent, in: row, at: now) }
-                return .finding(row.isNull(18) ? .absent : .claimed)
+                return row.isNull(1) ? .absent : try find(item.sent, in: row, at: now)
             }
         }
     }
@@ -78,9 +75,7 @@ struct RegistrationLookUp: Sendable {
         return batch.map { item in
             Result {
                 try item.check(directoryVersion: version)
-                guard let row = found[item.sent.key.installID.rawValue] else {
-                    return .finding(.absent)
-                }
+                guard let row = found[item.sent.key.installID.rawValue] else { return .absent }
                 return try find(item.sent, in: row, at: now)
             }
         }
@@ -90,10 +85,8 @@ struct RegistrationLookUp: Sendable {
     private func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
-        guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt) else {
-            return .finding(row.holdsToken(of: sent) ? .holder : .other)
-        }
-        if row.holds(sent.digest, at: 1), !sent.hasTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) {
+        guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt) else { return .contested(row) }
+        if row.holds(sent.digest, at: 1), !sent.mayHaveTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) {
             return .unchanged(outcome)
         }
         return .installation(row, at: now)
@@ -106,10 +99,13 @@ extension RegistrationLookUp.Found {
     /// - Throws: the faults of its bytes.
     func decision(about sent: SentRegistration) throws -> RegistrationLookUp.Decision {
         switch self {
-        case .unchanged(let outcome): .unchanged(outcome)
-        case .finding(let finding):
-            .changed(PendingRegistration(try sent.read(), digest: sent.digest, finding))
-        case .installation(let row, let now): try Self.compare(sent, with: row, at: now)
+        case .unchanged(let outcome): return .unchanged(outcome)
+        case .absent: return .changed(PendingRegistration(try sent.read(), digest: sent.digest, .absent))
+        case .contested(let row):
+            let registration = try sent.read()
+            let finding = row.holdsToken(of: registration) ? RegistrationFinding.holder : .other
+            return .changed(PendingRegistration(registration, digest: sent.digest, finding))
+        case .installation(let row, let now): return try Self.compare(sent, with: row, at: now)
         }
     }
 
@@ -117,7 +113,7 @@ extension RegistrationLookUp.Found {
         _ sent: SentRegistration, with row: PostgresRow, at now: Timestamp
     ) throws -> RegistrationLookUp.Decision {
         let registration = try sent.read()
-        let holdsToken = row.holdsToken(of: sent)
+        let holdsToken = row.holdsToken(of: registration)
         let isSame = try row.holds(sent.digest, at: 1) || holdsToken && row.hasValues(of: registration)
         let keepsTopics = try registration.topics.isEmpty || row.choices.contain(registration.topics)
         if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) { return .unchanged(outcome) }
@@ -157,18 +153,28 @@ extension PostgresRow {
         get throws { TopicChoices(codes: try decode(15, as: [Int32]?.self) ?? []) }
     }
 
+    private var provider: Provider {
+        get throws {
+            guard let provider = Provider.allCases.first(where: { holds($0.rawValue.utf8, at: 12) }) else {
+                throw StoreError.failed("an installation has an unknown provider")
+            }
+            return provider
+        }
+    }
+
     fileprivate var sessionExpiresAt: Timestamp? {
         get throws { try decode(10, as: PostgresTimestamp?.self).map(Timestamp.init) }
     }
 
     fileprivate func outcomeIfUnchanged(_ claim: RegistrationClaim, _ now: Timestamp) throws -> RegistrationOutcome? {
         claim.outcomeIfUnchanged(
-            generation: try decode(2), epoch: try decode(14), lastSeenAt: Timestamp(try decode(3)), now: now)
+            generation: try decode(2), epoch: try decode(14), provider: try provider,
+            lastSeenAt: Timestamp(try decode(3)), now: now)
     }
 
     /// Whether a row of a look-up has the registration's token.
-    fileprivate func holdsToken(of sent: SentRegistration) -> Bool {
-        holds(sent.tokenSHA256, at: 5) && holds(sent.token.provider.rawValue.utf8, at: 12)
+    fileprivate func holdsToken(of registration: Registration) -> Bool {
+        holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)
     }
 
     /// Whether a row of a look-up that holds the token has all other values of the registration, too. The first

@@ -6,16 +6,11 @@ import PushRegistry
 enum RegistrationStatements {
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. Column 18 is true if the installation does not exist, and the token (`$3`,
-    /// `$4`: provider and digest) has a row already. The last column is the directory's version at the same moment.
+    /// generation of that registration. The last column is the directory's version at the same moment.
     static let lookUp = PreparedSQL(
         """
-        SELECT statement_timestamp(), \(sql: found),
-            CASE WHEN i.install_id IS NULL THEN (
-                SELECT true FROM token_holder h
-                WHERE h.app_id = $1 AND h.provider = k.provider::provider AND h.token_sha256 = k.token_sha256) END,
-            (SELECT version FROM directory_version)
-        FROM unnest($2::text[], $3::text[], $4::bytea[]) AS k (install_id, provider, token_sha256)
+        SELECT statement_timestamp(), \(sql: found), (SELECT version FROM directory_version)
+        FROM unnest($2::text[]) AS k (install_id)
             LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
         """)
 

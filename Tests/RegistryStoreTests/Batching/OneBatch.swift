@@ -8,13 +8,13 @@ typealias Outcome = Result<RegistrationOutcome, any Error>
 extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and returns each one's outcome.
     ///
-    /// - Parameter change: what others do between the look-up and the write.
+    /// - Parameter change: what others do between the reads and the write.
     func writeInOneBatch(
         _ registrations: [Registration], after change: () async throws -> Void = {}
     ) async throws -> [Outcome] {
-        let batch = try await find(registrations)
-        try await change()
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells)
+        let batch = try await writer.lookingForTokens(find(registrations))
+        try await change()
         return try await writer.write(batch, .batch)
     }
 

@@ -29,7 +29,7 @@ struct RepeatedBytesTests {
             let registration = try Registration.make("phone")
             _ = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
             await #expect(throws: WasRead.self) {
-                try await store.coalescer.register(unreadable(registration, Self.bytes, hasTopics: true))
+                try await store.coalescer.register(unreadable(registration, Self.bytes, mayHaveTopics: true))
             }
         }
     }
@@ -58,11 +58,10 @@ struct RepeatedBytesTests {
     }
 
     private func unreadable(
-        _ registration: Registration, _ digest: [UInt8], hasTopics: Bool = false
+        _ registration: Registration, _ digest: [UInt8], mayHaveTopics: Bool = false
     ) -> SentRegistration {
         SentRegistration(
-            registration.token, on: registration.key, by: registration.claim, hasTopics: hasTopics, digest: digest,
-            sha256: TestStores.sha256
+            on: registration.key, by: registration.claim, mayHaveTopics: mayHaveTopics, digest: digest
         ) { throw WasRead() }
     }
 

@@ -14,8 +14,7 @@ extension SentRegistration {
 
     convenience init(_ registration: Registration, digest: [UInt8]) {
         self.init(
-            registration.token, on: registration.key, by: registration.claim,
-            hasTopics: !registration.topics.isEmpty, digest: digest, sha256: TestStores.sha256,
+            on: registration.key, by: registration.claim, mayHaveTopics: !registration.topics.isEmpty, digest: digest,
             reading: { registration })
     }
 }
