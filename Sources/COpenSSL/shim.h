@@ -37,21 +37,4 @@ static inline int SSL_CTX_copy_identity_(SSL_CTX *to, SSL_CTX *from) {
     return SSL_CTX_use_cert_and_key(to, SSL_CTX_get0_certificate(from), SSL_CTX_get0_privatekey(from), chain, 1);
 }
 
-/// The memory that a memory BIO holds, full or not.
-static inline size_t BIO_get_mem_capacity_(BIO *bio) {
-    BUF_MEM *memory = NULL;
-    BIO_get_mem_ptr(bio, &memory);
-    return memory == NULL ? 0 : memory->max;
-}
-
-/// The bytes waiting in a memory BIO, without taking them.
-static inline long BIO_get_mem_data_(BIO *bio, char **data) {
-    return BIO_get_mem_data(bio, data);
-}
-
-/// Empties a memory BIO.
-static inline int BIO_reset_(BIO *bio) {
-    return BIO_reset(bio);
-}
-
 #endif
