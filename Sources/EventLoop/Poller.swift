@@ -16,6 +16,8 @@ public struct Readiness: OptionSet, Sendable {
     public static let writable = Readiness(rawValue: EPOLLOUT.rawValue)
     /// `EPOLLRDHUP`: the peer has finished sending. Without it, a descriptor whose bytes are not read does not tell.
     public static let hungUp = Readiness(rawValue: EPOLLRDHUP.rawValue)
+    /// `EPOLLEXCLUSIVE`: of several pollers that watch the descriptor, not all are woken. It cannot be changed later.
+    public static let exclusive = Readiness(rawValue: EPOLLEXCLUSIVE.rawValue)
     /// An error (`EPOLLERR`), or both sides have finished sending (`EPOLLHUP`). Always reported, never requested. One
     /// of the bits may be set alone, so test it with `isDisjoint(with:)`.
     public static let failed = Readiness(rawValue: EPOLLERR.rawValue | EPOLLHUP.rawValue)

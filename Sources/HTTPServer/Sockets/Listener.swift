@@ -18,8 +18,6 @@ actor Listener: ReadinessHandler {
 
     /// Connections accepted before other sockets get their turn.
     static let acceptsPerTurnMax = 64
-    /// On an inherited socket all loops accept from one queue; one per turn spreads connections.
-    static let sharedAcceptsPerTurnMax = 1
     /// Delay before a paused listener retries.
     static let retryDelay: Duration = .milliseconds(100)
 
@@ -62,16 +60,14 @@ actor Listener: ReadinessHandler {
 
     private func watchSocket() {
         guard let socket else { return }
-        watch = loop.watchIfPossible(socket.descriptor, for: .readable, handler: self)
+        // All loops watch the one queue of an inherited socket.
+        let interest: Readiness = socket.isInherited ? [.readable, .exclusive] : .readable
+        watch = loop.watchIfPossible(socket.descriptor, for: interest, handler: self)
         if watch == nil { pause("the system has no memory or epoll watches left (fs.epoll.max_user_watches)") }
     }
 
     nonisolated func descriptorIsReady(_ readiness: Readiness) {
-        assumeIsolated { $0.acceptConnections(atMost: $0.acceptsPerTurnMax) }
-    }
-
-    private var acceptsPerTurnMax: Int {
-        socket?.isInherited == true ? Self.sharedAcceptsPerTurnMax : Self.acceptsPerTurnMax
+        assumeIsolated { $0.acceptConnections(atMost: Self.acceptsPerTurnMax) }
     }
 
     /// Polls again after a pause.
@@ -79,7 +75,7 @@ actor Listener: ReadinessHandler {
         guard isPaused else { return }
         isPaused = false
         retry?.unset()
-        if let watch { loop.change(watch, to: .readable) } else { watchSocket() }
+        watchSocket()
     }
 
     /// Refuses new handshakes, accepts connections that have begun, and then closes the socket. The queue of an
@@ -161,7 +157,8 @@ actor Listener: ReadinessHandler {
         guard !isPaused else { return }
         warn(reason)
         isPaused = true
-        if let watch { loop.change(watch, to: []) }
+        if let watch { loop.unwatch(watch) }
+        watch = nil
         retry?.set(after: Self.retryDelay)
     }
 
