@@ -21,10 +21,13 @@ public struct PostgresAudienceStore: AudienceStore {
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
-        if let query = CubeQuery(audience), let found = try await read(query) {
-            let (count, unknown) = await offLoop { (query.selected(in: found.view).reduce(0, +), found.unknown) }
-            return AudienceCount(
-                asOf: found.view.moment.asOf, count: count, unknown: unknown, plan: explains ? found.plan : nil)
+        if let query = CubeQuery(audience) {
+            let answer = try await read(query) { found in
+                AudienceCount(
+                    asOf: found.view.moment.asOf, count: query.count(in: found.view), unknown: found.unknown,
+                    plan: explains ? found.plan : nil)
+            }
+            if let answer { return answer }
         }
         return try await query(audience, findsUnknownValues: true, explains: explains) {
             $0.count
@@ -36,15 +39,16 @@ public struct PostgresAudienceStore: AudienceStore {
     public func breakDown(
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown {
-        if let query = CubeQuery(audience, by: fields), let found = try await read(query) {
-            let plan = explains ? found.plan : nil
-            return await offLoop {
+        if let query = CubeQuery(audience, by: fields) {
+            let answer = try await read(query) { found in
                 let result = query.groups(in: found.view, limit: limit)
-                let total = fields.contains(.topic) ? query.selected(in: found.view).reduce(0, +) : result.counted
+                let total = fields.contains(.topic) ? query.count(in: found.view) : result.counted
                 return AudienceBreakdown(
                     asOf: found.view.moment.asOf, total: total, counted: result.counted, groups: result.groups,
-                    restGroups: Int64(result.count - result.groups.count), unknown: found.unknown, plan: plan)
+                    restGroups: Int64(result.count - result.groups.count), unknown: found.unknown,
+                    plan: explains ? found.plan : nil)
             }
+            if let answer { return answer }
         }
         return try await query(
             audience, from: fields.contains(.topic) ? .subscriptions : .installations, findsUnknownValues: true,
@@ -86,7 +90,7 @@ public struct PostgresAudienceStore: AudienceStore {
         let cubeQuery = CubeQuery(audience, by: [.timeZone, .utcOffset])
         var found: Found?
         var zones: PostgresSQL?
-        if let cubeQuery, let read = try await read(cubeQuery) {
+        if let cubeQuery, let read = try await read(cubeQuery, { $0 }) {
             found = read
             zones = await offLoop { cubeQuery.zones(in: read.view) }
         }
@@ -199,15 +203,17 @@ extension PostgresAudienceStore {
         var plan: AudiencePlan { AudiencePlan(path: .rollUp, estimatedRows: Int64(view.cells.count)) }
     }
 
-    /// The cube for a query; nil if it does not have the texts of all installations.
-    private func read(_ query: CubeQuery) async throws -> Found? {
+    /// Answers a query from the cube; nil if it does not have the texts of all installations.
+    private func read<Answer: Sendable>(
+        _ query: CubeQuery, _ answer: @escaping @Sendable (Found) -> Answer
+    ) async throws -> Answer? {
         let values = KnownValues(query.audience)
         let (view, more) = try await view(
             of: query.audience.app, query.choices, needsZones: query.needsZones, values.lookUp.map { [$0] } ?? [])
         return try await offLoop {
             guard query.needsNoTexts || !view.overflows else { return nil }
             let positions = try more.first?.map { try $0.decode(0, as: Int.self) } ?? []
-            return Found(view: view, unknown: positions.isEmpty ? [] : values.unknown(positions, in: view))
+            return answer(Found(view: view, unknown: positions.isEmpty ? [] : values.unknown(positions, in: view)))
         }
     }
 

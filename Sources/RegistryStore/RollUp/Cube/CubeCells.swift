@@ -32,6 +32,8 @@ struct CubeCells: Sendable {
     /// The offset that was sent, if the zone is unknown. Else 0.
     private(set) var offsets: [Int32] = []
     private(set) var texts = [Text("")]
+    /// The cells that stand for several, of which only the provider and the authorization are known.
+    private(set) var overflowCells: [Int32] = []
 
     private var indices: [Int64: Int32] = [:]
     private var textIndices: [Int64: Int32] = [0: 0]
@@ -43,8 +45,6 @@ struct CubeCells: Sendable {
 
     var count: Int { providers.count }
     var bytes: Int { count * Self.bytesOfCell + texts.count * Self.bytesOfText }
-
-    func isOverflow(_ cell: Int) -> Bool { locales[cell] == 0 }
 
     /// The index of a row's cell.
     ///
@@ -65,6 +65,7 @@ struct CubeCells: Sendable {
         spellings.append(textIndex(try row.decode(first + 6)))
         versions.append(textIndex(try row.decode(first + 7)))
         offsets.append(try row.decode(first + 8))
+        if locales[Int(index)] == 0 { overflowCells.append(index) }
         indices[number] = index
         return index
     }

@@ -47,9 +47,12 @@ struct CubeFilter {
 
     private func matches(_ field: AudienceField, _ test: FieldPredicate) -> [Bool] {
         switch field {
-        case .provider: matches(cells.providers) { holds(test, Provider.allCases[$0].rawValue) }
+        case .provider:
+            matches(cells.providers, of: Provider.allCases.count) { holds(test, Provider.allCases[$0].rawValue) }
         case .authorizationStatus:
-            matches(cells.authorizations) { holds(test, AuthorizationStatus.allCases[$0].rawValue) }
+            matches(cells.authorizations, of: AuthorizationStatus.allCases.count) {
+                holds(test, AuthorizationStatus.allCases[$0].rawValue)
+            }
         case .locale: matches(cells.locales, locales(test))
         case .systemName: matches(cells.systems) { holds(test, cells.texts[$0].text) }
         case .timeZone:
@@ -60,9 +63,11 @@ struct CubeFilter {
         }
     }
 
-    /// - Parameter transform: called once for each value of the column, of which there are few.
-    private func matches<Value>(_ column: [Int32], _ transform: (Int) -> Value) -> [Value] {
-        var known = [Value?](repeating: nil, count: Int(column.max() ?? 0) + 1)
+    /// - Parameters:
+    ///   - count: the number of possible values; nil for texts.
+    ///   - transform: called once for each value of the column, of which there are few.
+    private func matches<Value>(_ column: [Int32], of count: Int? = nil, _ transform: (Int) -> Value) -> [Value] {
+        var known = [Value?](repeating: nil, count: count ?? cells.texts.count)
         return column.map { value in
             if let known = known[Int(value)] { return known }
             let result = transform(Int(value))

@@ -30,6 +30,20 @@ struct CubeQuery: Sendable {
         audience.filter.fields.union(fields).isSubset(of: [.provider, .authorizationStatus, .topic])
     }
 
+    /// The number of selected installations.
+    func count(in view: CubeView) -> Int64 {
+        let (filter, include) = (CubeFilter(view), audience.include)
+        guard let topic = audience.filter.openTopics.first else {
+            return view.sum(0, include, where: filter.matches(audience.filter, isSubscribed: true))
+        }
+        // As in `selected`.
+        let isIn = topic.content.isInByDefault
+        let usual = filter.matches(audience.filter, isSubscribed: isIn)
+        let other = filter.matches(audience.filter, isSubscribed: !isIn)
+        return view.sum(0, include, where: usual) - view.sum(topic.decision, include, where: usual)
+            + view.sum(topic.decision, include, where: other)
+    }
+
     /// The number of selected installations of each cell.
     func selected(in view: CubeView) -> [Int64] {
         let filter = CubeFilter(view)

@@ -192,11 +192,21 @@ struct CubeView: Sendable {
         return counts
     }
 
+    /// The sum of the counts of some cells.
+    func sum(_ choice: Int32, _ include: AudienceInclude, where isSelected: [Bool]) -> Int64 {
+        var sum: Int64 = 0
+        for row in cube.layers[choice]?.rows ?? [] where isSelected[Int(row.cell)] { sum += row.counts.count(include) }
+        for row in late[choice] ?? [] where isSelected[Int(row.cell)] { sum += row.counts.count(include) }
+        return sum
+    }
+
     /// Whether overflow cells count installations. The cube knows only the provider and the authorization of these.
     var overflows: Bool {
+        guard !cells.overflowCells.isEmpty else { return false }
         let counts = counts(0, .all)
-        return counts.indices.contains { counts[$0] != 0 && cells.isOverflow($0) }
+        return cells.overflowCells.contains { counts[Int($0)] != 0 }
     }
+
     /// The most frequent values of a field of texts.
     func names(of field: AudienceField, countMax: Int) -> [String] {
         let column =
