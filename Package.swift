@@ -161,7 +161,7 @@ let package = Package(
             dependencies: [
                 "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "Migrations", "PostgresClient",
                 "PushRegistry", "Receipts", "RegistryStore", "RegistryTestSupport", "SeededRandom", "HTTPServer",
-                "StrictJSON", "COpenSSL", argumentParser, httpTypes, logging, subprocess,
+                "StrictJSON", "COpenSSL", argumentParser, crypto, httpTypes, logging, subprocess,
             ],
             // A package of its own, which the benchmark writes out and builds when it is asked to; and wrk's script.
             resources: [

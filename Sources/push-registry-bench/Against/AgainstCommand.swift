@@ -10,9 +10,10 @@ struct AgainstCommand: BenchmarkCommand {
             and round after round; in every second round the other binary comes first. The two may have different \
             schemas: this command reads and writes no table.
 
-            Rows: healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback (calls of 10,000 items \
-            that change an installation each, counted in items) and import ("push-registry import" of NDJSON, counted \
-            in lines).
+            Rows: healthz, unchanged, unchangedInOne and unchangedInTwo (by clients that block, which send head and \
+            body together or apart), unchangedHS256 and unchangedES256 (with users' JWTs instead of a key), changed, \
+            first, takeover, ownerChange, logout, feedback (calls of 10,000 items that change an installation each, \
+            counted in items) and import ("push-registry import" of NDJSON, counted in lines).
 
             CPU is user and system time per request. PostgreSQL's includes its work after the last response, until it \
             is idle. Ratios are this binary to the other one: medians over the rounds.
@@ -67,13 +68,18 @@ struct AgainstCommand: BenchmarkCommand {
 
 /// The rows that are measured on both sides.
 enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case healthz, unchanged, changed, first, takeover, ownerChange, logout, feedback
+    case healthz, unchanged, unchangedInOne, unchangedInTwo, unchangedHS256, unchangedES256
+    case changed, first, takeover, ownerChange, logout, feedback
     case importing = "import"
 
     var title: String {
         switch self {
         case .healthz: RunRow.healthz.title
         case .unchanged: RunRow.unchanged.title
+        case .unchangedInOne: "the same, blocking clients"
+        case .unchangedInTwo: "the same, head and body apart"
+        case .unchangedHS256: "unchanged, with a JWT (HS256)"
+        case .unchangedES256: "unchanged, with a JWT (ES256)"
         case .changed: RunRow.changed.title
         case .first: RunRow.first.title
         case .takeover: RunRow.takeover.title

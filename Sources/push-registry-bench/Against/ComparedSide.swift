@@ -3,6 +3,7 @@ import FleetGenerator
 import Foundation
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import StrictJSON
 
 /// One of two compared binaries: its service, its PostgreSQL and its requests.
@@ -25,6 +26,7 @@ struct ComparedSide: Sendable {
     fileprivate let postgres: ProcessUsage
     fileprivate let key: String
     fileprivate let pools: RowRequests
+    fileprivate let signed: [AppTokens.Algorithm: RequestFile]
     fileprivate let options: AgainstOptions
     fileprivate let log: @Sendable (String) -> Void
 
@@ -38,10 +40,16 @@ struct ComparedSide: Sendable {
             try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
         }
         let key = try await server.makeKey(of: fleet.app.id)
+        let tokens = AppTokens()
+        let patched = try await server.send(
+            "PATCH", "/v1/apps/\(fleet.app.id)", key: ServerProcess.adminKey, body: tokens.policy)
+        guard patched.status == 200 else { throw BenchmarkFailure("the keys were refused: \(patched.text)") }
         return ComparedSide(
             name: name, binary: binary, connectionString: cluster.connectionString, superuser: superuser,
             server: server, postgres: ProcessUsage(processID: postmaster), key: key,
-            pools: RowRequests(fleet, key: key, installationsMax: fleet.count), options: options, log: log)
+            pools: RowRequests(fleet, key: key, installationsMax: fleet.count),
+            signed: [.hs256: RowRequests.signed(fleet, tokens, .hs256), .es256: RowRequests.signed(fleet, tokens, .es256)],
+            options: options, log: log)
     }
 
     /// Registers the whole fleet, because some rows need known installations.
@@ -53,6 +61,10 @@ struct ComparedSide: Sendable {
         guard result.expected == fleet.count, result.failures == 0 else {
             throw BenchmarkFailure("\(name): only \(result.expected) of \(fleet.count) could register")
         }
+        for requests in signed.values {
+            _ = try await wrk.run(requests, expecting: .created, seconds: 3)
+            requests.rewind()
+        }
         // Else autovacuum analyzes the new rows within a minute, during the first measurements.
         try await PostgresSession.withSession(superuser) { try $0.run(script: "ANALYZE") }
     }
@@ -63,6 +75,10 @@ struct ComparedSide: Sendable {
         return switch row {
         case .healthz: try await load(nil, expecting: .noError)
         case .unchanged: try await load(pools.unchanged, expecting: .unchanged)
+        case .unchangedInOne: try await loadBlocking(fleet, apart: false)
+        case .unchangedInTwo: try await loadBlocking(fleet, apart: true)
+        case .unchangedHS256: try await load(signed[.hs256], expecting: .unchanged)
+        case .unchangedES256: try await load(signed[.es256], expecting: .unchanged)
         case .changed: try await load(pools.changed, expecting: .updated)
         case .first:
             try await load(pools.first(round: round, seconds: options.seconds + 1), expecting: .created)
@@ -91,6 +107,18 @@ extension ComparedSide {
                 // any.
                 return CPUReading(service: service, postgres: try postgres.cpuSecondsWithChildren())
             })
+    }
+
+    private func loadBlocking(_ fleet: Fleet, apart: Bool) async throws -> Measurement {
+        let clients = BlockingClients(
+            port: server.port, requests: pools.unchangedRequests(fleet), sendsBodyApart: apart)
+        _ = try await clients.run(expecting: "", seconds: AgainstOptions.warmUp / .seconds(1))
+        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let result = try await clients.run(
+            expecting: Wrk.Expectation.unchanged.rawValue, seconds: Double(options.seconds))
+        return Measurement(
+            count: result.count, seconds: result.seconds,
+            try CPUReading(service: server.usage, postgres: postgres) - before, expectedShare: result.expectedShare)
     }
 
     private func loadFeedback(_ calls: RequestFile) async throws -> Measurement {

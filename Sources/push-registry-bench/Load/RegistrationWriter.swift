@@ -13,6 +13,11 @@ struct RegistrationWriter: Sendable {
         return request("PUT", path, installation.body(settings: settings), for: installation.owner)
     }
 
+    /// For the user of the JWT that stands in the key's place.
+    func signed(_ installation: FleetInstallation) -> [UInt8] {
+        request("PUT", "/installations/\(installation.installID)", installation.body(), for: nil)
+    }
+
     /// A phone with its token passes to another user, who reinstalls the app.
     func takeover(of holder: FleetInstallation, by newcomer: FleetInstallation) -> [UInt8] {
         let path = "/installations/\(newcomer.installID)"

@@ -47,10 +47,11 @@ struct Measurement: Codable, Sendable {
 
 extension Measurement {
     /// The figures of a command that processed `count` items.
-    init(count: Int, seconds: Double, _ cpu: CPUReading) {
+    init(count: Int, seconds: Double, _ cpu: CPUReading, expectedShare: Double? = nil) {
         perSecond = Double(count) / max(seconds, 0.001)
         serviceMicroseconds = cpu.service / Double(count) * 1_000_000
         postgresMicroseconds = cpu.postgres / Double(count) * 1_000_000
+        self.expectedShare = expectedShare
     }
 }
 

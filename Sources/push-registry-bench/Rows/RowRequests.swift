@@ -14,6 +14,9 @@ struct RowRequests {
     static let feedbackConnections = 8
     /// The topic that patches choose and leave.
     static let topic = "bench"
+    /// The installations of users with JWTs, none of which the fleet has.
+    private static let signedNumbers = 3_000_000_000..<3_000_002_000
+    private static let blockingMax = 2_000
 
     let unchanged: RequestFile
     let changed: RequestFile
@@ -42,6 +45,21 @@ struct RowRequests {
     /// rows; unchanged registrations have 0, changed ones half a step.
     private func numbers(_ offset: Int, round: Int, of rounds: Int) -> [Int] {
         ((round - 1) * count / rounds..<round * count / rounds).map { $0 * step + offset }
+    }
+
+    /// Registrations of installations of their own, with JWTs.
+    static func signed(_ fleet: Fleet, _ tokens: AppTokens, _ algorithm: AppTokens.Algorithm) -> RequestFile {
+        let first = algorithm == .hs256 ? 0 : signedNumbers.count
+        return RequestFile(signedNumbers.map { $0 + first }, .cyclic) { number, _ in
+            let writer = RegistrationWriter(
+                app: fleet.app.id, key: try tokens.token(of: "user-\(number)", algorithm))
+            return writer.signed(fleet[number])
+        }
+    }
+
+    /// Some of the unchanged registrations.
+    func unchangedRequests(_ fleet: Fleet) -> [[UInt8]] {
+        (0..<min(count, Self.blockingMax)).map { writer.request(fleet[$0 * step]) }
     }
 
     func logouts(round: Int, of rounds: Int) -> RequestFile {
