@@ -92,7 +92,12 @@ public struct PostgresEventStore: EventStore {
 ///
 /// Costs a rewrite of the history after a restore and one look-up otherwise.
 public enum RestoredEvents {
-    /// - Returns: whether the database was restored from a dump since the last time.
+    /// For operators, after `adopt` has returned true.
+    public static let notice = """
+        the database was restored from a dump, or PostgreSQL was upgraded: readers of the change feed must start over
+        """
+
+    /// - Returns: whether the database was restored from a dump, or is of another cluster, since the last time.
     public static func adopt(_ configuration: PostgresConfiguration) async throws -> Bool {
         try await PostgresSession.withSession(configuration) { session in
             try session.execute(EventStatements.adoptRestoredEvents)[0].decode(0)

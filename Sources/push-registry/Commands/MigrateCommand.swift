@@ -40,7 +40,7 @@ struct MigrateCommand: AsyncParsableCommand {
         for migration in applied { print("applied \(migration.version) \(migration.name)") }
         if applied.isEmpty { print("the schema is up to date") }
         if try await RestoredEvents.adopt(database.configuration) {
-            print("the database was restored from a dump: readers of the change feed must start over")
+            print(RestoredEvents.notice)
         }
         try await showMissingTables(database)
     }

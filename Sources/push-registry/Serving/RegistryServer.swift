@@ -50,7 +50,7 @@ struct RegistryServer {
         let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
         if try await RestoredEvents.adopt(database.configuration) {
-            logger.notice("the database was restored from a dump: readers of the change feed must start over")
+            logger.notice("\(RestoredEvents.notice)")
         }
         let sessions = try await database.serviceSessions()
         if !sessions.missingTables.isEmpty {
