@@ -19,7 +19,7 @@ build: packages ## Build the optimised binary
 	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
 
 # Targets whose tests need neither PostgreSQL nor a browser.
-CHECK = ^(ByteText|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Locking|Migrations|PushRegistry|PushRegistryClient|$\
+CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Migrations|PushRegistry|PushRegistryClient|$\
 	Receipts|RegistryAPI|StrictJSON|Telemetry)Tests\.
 # Tests that run compilers and other languages.
 PACKAGE = PushRegistryClientTests\.(Dependency|Sample)Tests

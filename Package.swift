@@ -32,9 +32,9 @@ let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let unixSignals = product("UnixSignals", "swift-service-lifecycle")
 let subprocess = product("Subprocess", "swift-subprocess")
 
-/// A target of the product.
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: strict)
+/// A target of the product, in `Sources/<folder>/<name>`.
+func module(_ folder: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", swiftSettings: strict)
 }
 
 /// The tests of one target, in `Tests/<name>`.
@@ -69,50 +69,55 @@ let package = Package(
     ],
     targets: [
         // C libraries. libcurl is loaded at run time, and only its shim is compiled.
-        .systemLibrary(name: "CCurl", path: "Sources/CCurl"),
-        .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        .systemLibrary(name: "CCurl", path: "Sources/C/CCurl"),
+        .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
         .systemLibrary(
-            name: "COpenSSL", path: "Sources/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+            name: "COpenSSL", path: "Sources/C/COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(
-            name: "CPostgres", path: "Sources/CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+            name: "CPostgres", path: "Sources/C/CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CZlib", path: "Sources/C/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
         // A request's way, left to right.
-        module("Locking", []),
-        module("EventLoop", ["CLinux", "Locking", collections, heap]),
-        module("ByteText", []),
-        module("HTTPWire", ["ByteText", httpTypes]),
+        module("Engine", "Basics", []),
+        module("Engine", "EventLoop", ["Basics", "CLinux", collections, heap]),
+        module("Engine", "HTTPWire", ["Basics", httpTypes]),
+        module("Engine", "HTTPApplication", ["Basics", "EventLoop", "HTTPWire", "CZlib", httpTypes]),
         module(
-            "HTTPServer",
+            "Engine", "HTTPServer",
             [
-                "ByteText", "CLinux", "EventLoop", "HTTPWire", "COpenSSL", "CZlib", "Locking", collections, httpTypes,
+                "Basics", "CLinux", "EventLoop", "HTTPApplication", "HTTPWire", "COpenSSL", collections, httpTypes,
                 logging,
             ]),
-        module("StrictJSON", ["ByteText"]),
+        module("Engine", "StrictJSON", ["Basics"]),
         module(
-            "Telemetry",
-            ["ByteText", "HTTPServer", "HTTPWire", "Locking", "StrictJSON", coreMetrics, httpTypes, logging]),
+            "Engine", "Telemetry",
+            ["Basics", "HTTPApplication", "HTTPWire", "StrictJSON", coreMetrics, httpTypes, logging]),
         module(
-            "RegistryAPI",
+            "Registry", "RegistryAPI",
             [
-                "ByteText", "ConsoleFiles", "EventLoop", "PushRegistry", "HTTPServer", "HTTPWire", "Locking",
+                "Basics", "ConsoleFiles", "EventLoop", "PushRegistry", "HTTPApplication", "HTTPWire",
                 "OpenAPIDocument", "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
             ]),
         // C embeds files, because the compiler needs minutes for array literals of Swift of their size.
-        .target(name: "COpenAPIDocument"),
+        .target(name: "COpenAPIDocument", path: "Sources/C/COpenAPIDocument"),
         .target(
-            name: "OpenAPIDocument", dependencies: ["COpenAPIDocument"], exclude: ["openapi.json"],
+            name: "OpenAPIDocument", dependencies: ["COpenAPIDocument"], path: "Sources/Registry/OpenAPIDocument",
+            exclude: ["openapi.json"],
             swiftSettings: strict),
         // The page at /console/.
-        .target(name: "CConsoleFiles"),
-        .target(name: "ConsoleFiles", dependencies: ["CConsoleFiles"], exclude: ["Files"], swiftSettings: strict),
-        module("PushRegistry", ["ByteText"]),
-        module("Receipts", ["ByteText", "COpenSSL", "Locking", "PushRegistry", crypto]),
-        module("HTTPFetch", ["CCurl"]),
+        .target(name: "CConsoleFiles", path: "Sources/C/CConsoleFiles"),
+        .target(
+            name: "ConsoleFiles", dependencies: ["CConsoleFiles"], path: "Sources/Registry/ConsoleFiles",
+            exclude: ["Files"], swiftSettings: strict),
+        module("Registry", "PushRegistry", ["Basics"]),
+        module("Registry", "Receipts", ["Basics", "COpenSSL", "PushRegistry", crypto]),
+        module("Engine", "HTTPFetch", ["Basics", "CCurl"]),
         module(
-            "RegistryStore",
-            ["EventLoop", "Locking", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
-        module("PostgresClient", ["EventLoop", "COpenSSL", "CPostgres", "Locking", collections, logging, metrics]),
+            "Registry", "RegistryStore",
+            ["Basics", "EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
+        module(
+            "Engine", "PostgresClient",
+            ["Basics", "EventLoop", "COpenSSL", "CPostgres", collections, logging, metrics]),
         .target(
             name: "Migrations", path: "Migrations",
             // One line a file, and one in Manifest.swift.
@@ -132,37 +137,36 @@ let package = Package(
             swiftSettings: strict),
 
         // The command.
-        module("EmbeddedPostgres", ["ByteText", subprocess, logging]),
+        module("Engine", "EmbeddedPostgres", ["Basics", subprocess, logging]),
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "ByteText", "CZlib", "EventLoop", "FleetGenerator", "HTTPServer", "HTTPWire", "Locking",
+                "Basics", "CZlib", "EventLoop", "FleetGenerator", "HTTPApplication", "HTTPServer", "HTTPWire",
                 "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI", "RegistryStore", "EmbeddedPostgres",
                 "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, crypto, logging,
                 serviceLifecycle, unixSignals,
-            ],
-            swiftSettings: strict),
+            ], path: "Sources/Command/push-registry", swiftSettings: strict),
 
         // The app's side. It depends on Foundation alone.
         .target(
-            name: "PushRegistryClient", resources: [.copy("PrivacyInfo.xcprivacy")], swiftSettings: strict),
-        module("PushRegistryNotificationService", ["PushRegistryClient"]),
-        module("PushRegistryTesting", ["PushRegistryClient"]),
+            name: "PushRegistryClient", path: "Sources/Client/PushRegistryClient",
+            resources: [.copy("PrivacyInfo.xcprivacy")], swiftSettings: strict),
+        module("Client", "PushRegistryNotificationService", ["PushRegistryClient"]),
+        module("Client", "PushRegistryTesting", ["PushRegistryClient"]),
 
         // Fleets, for tests, benchmarks and the demo.
-        module("SeededRandom", []),
         module(
-            "FleetGenerator",
-            ["ByteText", "PushRegistry", "PostgresClient", "RegistryStore", "SeededRandom", "StrictJSON", crypto]),
+            "Bench", "FleetGenerator",
+            ["Basics", "PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
 
         // Load and benchmarks; never part of the product.
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [
-                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "Migrations", "PostgresClient",
-                "PushRegistry", "Receipts", "RegistryStore", "RegistryTestSupport", "SeededRandom", "HTTPServer",
-                "StrictJSON", "COpenSSL", argumentParser, crypto, httpTypes, logging, subprocess,
-            ],
+                "Basics", "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient",
+                "PushRegistry", "Receipts", "RegistryStore", "RegistryTestSupport", "HTTPApplication",
+                "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, crypto, httpTypes, logging, subprocess,
+            ], path: "Sources/Bench/push-registry-bench",
             // A package of its own, which the benchmark writes out and builds when it is asked to; and wrk's script.
             resources: [
                 .embedInCode("Engine/Hummingbird/Package.swift.txt"), .embedInCode("Engine/Hummingbird/main.swift.txt"),
@@ -171,39 +175,41 @@ let package = Package(
             swiftSettings: strict),
 
         // What tests that need a running service share; never part of the product.
-        module(
-            "RegistryTestSupport",
-            [
-                "ByteText", "EmbeddedPostgres", "EventLoop", "HTTPServer", "Locking", "Migrations", "PostgresClient",
-                httpTypes, logging,
-            ]),
+        .target(
+            name: "RegistryTestSupport",
+            dependencies: [
+                "Basics", "EmbeddedPostgres", "EventLoop", "HTTPApplication", "HTTPServer", "Migrations",
+                "PostgresClient", httpTypes, logging, subprocess,
+            ], path: "Tests/Support/RegistryTestSupport", swiftSettings: strict),
 
         // What the service and the in-memory registry promise to a client, for both.
-        module("ClientConformance", ["ByteText", "PushRegistryClient", "PushRegistryTesting"]),
+        .target(
+            name: "ClientConformance", dependencies: ["PushRegistryClient", "PushRegistryTesting"],
+            path: "Tests/Support/ClientConformance", swiftSettings: strict),
 
         // Tests.
-        tests("LockingTests", ["Locking"]),
-        tests("ByteTextTests", ["ByteText"]),
+        tests("BasicsTests", ["Basics"]),
         tests("EventLoopTests", ["EventLoop"]),
-        tests("HTTPWireTests", ["HTTPWire", "SeededRandom"]),
+        tests("HTTPWireTests", ["Basics", "HTTPWire"]),
         tests(
             "HTTPServerTests",
             [
-                "HTTPServer", "HTTPWire", "EventLoop", "Locking", "SeededRandom", "COpenSSL", "CZlib", httpTypes,
+                "Basics", "HTTPApplication", "HTTPServer", "HTTPWire", "EventLoop", "COpenSSL", "CZlib", httpTypes,
                 logging,
             ]),
-        tests("HTTPFetchTests", ["HTTPFetch", "HTTPServer", "RegistryTestSupport"]),
-        tests("StrictJSONTests", ["StrictJSON", "SeededRandom"]),
+        tests("HTTPFetchTests", ["Basics", "HTTPApplication", "HTTPFetch", "HTTPServer", "RegistryTestSupport"]),
+        tests("StrictJSONTests", ["Basics", "StrictJSON"]),
         tests(
             "TelemetryTests",
-            ["Telemetry", "HTTPServer", "HTTPWire", "Locking", "SeededRandom", coreMetrics, httpTypes, logging]),
+            ["Basics", "Telemetry", "HTTPApplication", "HTTPWire", coreMetrics, httpTypes, logging]),
         tests("PushRegistryTests", ["PushRegistry"]),
-        tests("ReceiptsTests", ["ByteText", "PushRegistry", "Receipts"]),
+        tests("ReceiptsTests", ["Basics", "PushRegistry", "Receipts"]),
         tests(
             "RegistryAPITests",
             [
-                "ByteText", "ConsoleFiles", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
-                "Locking", "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts", "StrictJSON", crypto,
+                "Basics", "ConsoleFiles", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
+                "HTTPApplication", "HTTPServer", "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts",
+                "StrictJSON", crypto,
                 cryptoExtras, httpTypes, logging,
             ]),
         tests(
@@ -214,13 +220,13 @@ let package = Package(
                 logging,
             ]),
         tests("PostgresClientTests", ["COpenSSL", "PostgresClient", "EmbeddedPostgres", "RegistryTestSupport"]),
-        tests("EmbeddedPostgresTests", ["EmbeddedPostgres"]),
+        tests("EmbeddedPostgresTests", ["EmbeddedPostgres", "RegistryTestSupport"]),
         tests("MigrationsTests", ["Migrations"]),
         tests(
             "RegistryStoreTests",
             [
-                "ByteText", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres",
-                "Locking", "Receipts", "RegistryTestSupport", "SeededRandom", crypto, logging,
+                "Basics", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres",
+                "Receipts", "RegistryTestSupport", crypto, logging,
             ]),
         // Without the server, so that they build fast.
         .testTarget(
@@ -236,9 +242,9 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "ByteText", "ClientConformance", "Locking", "PushRegistryClient", "PushRegistryTesting",
+                "Basics", "ClientConformance", "PushRegistryClient", "PushRegistryTesting",
                 "RegistryStore", "RegistryTestSupport", "push-registry", "EmbeddedPostgres", "PostgresClient",
-                "SeededRandom", crypto, logging,
+                crypto, logging,
             ],
             // Exports of other systems, written for these tests.
             resources: [.copy("Import/Exports")]),
@@ -246,13 +252,13 @@ let package = Package(
         tests(
             "ConsoleTests",
             [
-                "ConsoleFiles", "Locking", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
-                "SeededRandom", "StrictJSON", "push-registry",
+                "Basics", "ConsoleFiles", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
+                "StrictJSON", "push-registry",
             ]),
         tests(
             "FleetGeneratorTests",
             [
-                "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Locking", "PostgresClient", "PushRegistry",
+                "Basics", "FleetGenerator", "EmbeddedPostgres", "EventLoop", "PostgresClient", "PushRegistry",
                 "RegistryAPI", "RegistryStore", "RegistryTestSupport", crypto, logging,
             ]),
     ]
@@ -261,8 +267,8 @@ let package = Package(
 // Thread Sanitizer checks the engine alone: `make tsan` builds no other package and no other target.
 if Context.environment["PUSH_REGISTRY_ENGINE"] != nil {
     let names = [
-        "ByteText", "CLinux", "COpenSSL", "CZlib", "EventLoop", "HTTPServer", "HTTPWire", "Locking", "SeededRandom",
-        "StrictJSON", "Telemetry", "EventLoopTests", "HTTPServerTests", "LockingTests", "TelemetryTests",
+        "Basics", "CLinux", "COpenSSL", "CZlib", "EventLoop", "HTTPApplication", "HTTPServer", "HTTPWire", "StrictJSON",
+        "Telemetry", "BasicsTests", "EventLoopTests", "HTTPServerTests", "TelemetryTests",
     ]
     package.targets.removeAll { !names.contains($0.name) }
     package.products = []

@@ -153,7 +153,8 @@ struct SettingsReaderTests {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let page = try String(
-            contentsOf: folder.appending(path: "Sources/push-registry/Documentation.docc/Settings.md"), encoding: .utf8)
+            contentsOf: folder.appending(path: "Sources/Command/push-registry/Documentation.docc/Settings.md"),
+            encoding: .utf8)
         for entry in SettingsCatalog.all {
             #expect(page.contains("`\(entry.flag ?? entry.variable)`"), "\(entry.name)")
             if !entry.standard.hasPrefix("(") {

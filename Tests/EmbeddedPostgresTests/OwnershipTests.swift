@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import RegistryTestSupport
 import Testing
 
 @testable import EmbeddedPostgres

@@ -1,6 +1,6 @@
+import Basics
 import Crypto
 import EventLoop
-import Locking
 import Logging
 import PostgresClient
 import PushRegistry

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Glibc
 import HTTPServer
@@ -136,7 +137,7 @@ struct HTTPFetchTests {
     }
 
     @Test(arguments: [
-        ("127.0.0.1", PeerAddress.Reach.loopback), ("127.255.255.254", .loopback), ("::1", .loopback),
+        ("127.0.0.1", Reach.loopback), ("127.255.255.254", .loopback), ("::1", .loopback),
         ("::ffff:127.0.0.1", .loopback), ("10.1.2.3", .privateNetwork), ("172.16.0.1", .privateNetwork),
         ("172.31.255.255", .privateNetwork), ("192.168.1.1", .privateNetwork), ("100.64.0.1", .privateNetwork),
         ("fd00::1", .privateNetwork), ("fc00::1", .privateNetwork), ("::ffff:10.0.0.1", .privateNetwork),
@@ -146,8 +147,8 @@ struct HTTPFetchTests {
         ("192.0.2.1", .special), ("172.32.0.1", .global), ("172.15.0.1", .global), ("100.128.0.1", .global),
         ("8.8.8.8", .global), ("2606:4700::1111", .global), ("::ffff:8.8.8.8", .global), ("2001:4860::1", .global),
     ])
-    func address_hasItsReach(text: String, reach: PeerAddress.Reach) throws {
-        #expect(try #require(PeerAddress(text)).reach == reach)
+    func address_hasItsReach(text: String, reach: Reach) throws {
+        #expect(try #require(IPAddress(text)).reach == reach)
     }
 
     @Test func cacheControl_hasTheMaxAge() {

@@ -1,6 +1,6 @@
+import Basics
 import HTTPTypes
 import HTTPWire
-import SeededRandom
 import Testing
 
 @Suite("Hostile bytes only cause errors")

@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import EventLoop
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 @Suite("Rows by COPY")

@@ -3,6 +3,7 @@ import EmbeddedPostgres
 import Foundation
 import Glibc
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 @Suite("Whole responses arrive, whatever the size of the TLS records", .timeLimit(.minutes(10)))

@@ -1,6 +1,7 @@
 import EmbeddedPostgres
 import Logging
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 @Suite("Migrations")

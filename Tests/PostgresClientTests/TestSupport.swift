@@ -2,6 +2,7 @@ import EmbeddedPostgres
 import EventLoop
 import Logging
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 /// Runs `body` on a new loop, which ends with it.

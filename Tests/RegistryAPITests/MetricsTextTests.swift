@@ -1,4 +1,5 @@
 import EventLoop
+import HTTPApplication
 import HTTPServer
 import Logging
 import RegistryTestSupport

@@ -1,6 +1,6 @@
+import Basics
 import Crypto
 import Foundation
-import Locking
 import Logging
 import PushRegistry
 import RegistryTestSupport

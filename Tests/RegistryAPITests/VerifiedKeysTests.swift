@@ -1,5 +1,5 @@
+import Basics
 import Crypto
-import Locking
 import PushRegistry
 import Testing
 

@@ -1,4 +1,4 @@
-import ByteText
+import Basics
 import EventLoop
 import PostgresClient
 import PushRegistry

@@ -1,10 +1,9 @@
+import Basics
 import Crypto
 import EventLoop
-import Locking
 import Logging
 import PostgresClient
 import PushRegistry
-import SeededRandom
 import Testing
 
 @testable import RegistryStore

@@ -1,4 +1,4 @@
-import SeededRandom
+import Basics
 
 /// Random JSON texts in all notations of the grammar.
 enum RandomJSON {
@@ -70,7 +70,7 @@ enum RandomJSON {
         for scalar in text.unicodeScalars {
             let mustEscape = scalar.value < 0x20 || scalar == "\"" || scalar == "\\"
             if mustEscape || Int.random(in: 0..<8, using: &random) == 0 {
-                // Without ByteText, which the writer under test uses.
+                // Without Basics, which the writer under test uses.
                 quoted += String(scalar).utf16.map { "\\u" + String(UInt32($0) + 0x10000, radix: 16).dropFirst() }
                     .joined()
             } else {

@@ -1,10 +1,11 @@
+import Basics
 import Glibc
 import HTTPTypes
 import HTTPWire
 import Logging
 import Testing
 
-@testable import HTTPServer
+@testable import HTTPApplication
 @testable import Telemetry
 
 extension FinishedRequest {

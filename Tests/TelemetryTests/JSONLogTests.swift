@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import Logging
-import SeededRandom
 import Testing
 
 @testable import Telemetry

@@ -1,6 +1,6 @@
+import Basics
 import CoreMetrics
 import Foundation
-import Locking
 import Testing
 
 @testable import Telemetry

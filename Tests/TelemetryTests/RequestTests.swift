@@ -1,5 +1,5 @@
 import Foundation
-import HTTPServer
+import HTTPApplication
 import HTTPWire
 import Logging
 import Testing

@@ -1,5 +1,5 @@
+import Basics
 import Foundation
-import Locking
 import RegistryTestSupport
 
 /// Debian's Chromium, driven over HTTP by its chromedriver (W3C WebDriver). Tests share one driver; each has a browser

@@ -41,7 +41,7 @@ struct Console: Sendable {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// The folder that the service embeds.
-    static let files = packageRoot.appending(path: "Sources/ConsoleFiles/Files")
+    static let files = packageRoot.appending(path: "Sources/Registry/ConsoleFiles/Files")
 
     var address: String { "http://127.0.0.1:\(registry.client.port)/console/" }
 

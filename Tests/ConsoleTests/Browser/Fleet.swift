@@ -1,5 +1,5 @@
+import Basics
 import RegistryTestSupport
-import SeededRandom
 
 /// Installations that differ in what the screens show.
 enum Fleet {

@@ -1,6 +1,6 @@
+import Basics
 import PushRegistry
 import RegistryTestSupport
-import SeededRandom
 
 /// Makes valid filters of any shape that the service accepts.
 struct RandomFilter {

@@ -10,7 +10,7 @@ extension ConsoleTests {
         /// The most bytes of a picture in the documentation.
         private static let pictureBytesMax = 150 * 1_024
         private static let pictures = Console.packageRoot.appending(
-            path: "Sources/push-registry/Documentation.docc/Resources")
+            path: "Sources/Command/push-registry/Documentation.docc/Resources")
 
         /// Set `PUSH_REGISTRY_WRITE_PICTURES` to replace the pictures of the documentation.
         @Test func link_showsTheFleet_onEveryPicture() async throws {

@@ -12,7 +12,7 @@ struct LeastPrivilegeTests {
     private func blocks() throws -> [[String]] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-        let file = root.appending(path: "Sources/push-registry/Documentation.docc/Security.md")
+        let file = root.appending(path: "Sources/Command/push-registry/Documentation.docc/Security.md")
         // The cluster already has a role and a database of these names.
         let page = try String(contentsOf: file, encoding: .utf8).replacing("push_registry", with: "registry")
         return page.matches(of: /```sql\n([^`]*)```/).map { block in

@@ -1,4 +1,4 @@
-import ByteText
+import Basics
 import ClientConformance
 import Foundation
 import PushRegistryClient

@@ -1,4 +1,4 @@
-import ByteText
+import Basics
 import RegistryTestSupport
 import Testing
 

@@ -1,6 +1,6 @@
+import Basics
 import EmbeddedPostgres
 import Foundation
-import Locking
 import Logging
 import PostgresClient
 import RegistryTestSupport

@@ -1,5 +1,5 @@
+import Basics
 import RegistryTestSupport
-import SeededRandom
 
 /// What happens in one app: rounds of concurrent calls, and the faults of each round. It follows from a seed and can be
 /// stored, shortened and repeated; only the timing differs.

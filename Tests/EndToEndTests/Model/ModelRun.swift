@@ -1,4 +1,4 @@
-import Locking
+import Basics
 import RegistryTestSupport
 
 /// A plan of which the service broke a promise.

@@ -1,4 +1,4 @@
-import SeededRandom
+import Basics
 
 /// Something that goes wrong, or a command that runs, beside the calls of a round.
 enum Fault: Hashable, Codable, Sendable {

@@ -33,7 +33,7 @@ struct MetricsTests {
     }
 
     private static let catalogue = URL(filePath: #filePath)
-        .appending(path: "../../../../Sources/push-registry/Documentation.docc").standardized
+        .appending(path: "../../../../Sources/Command/push-registry/Documentation.docc").standardized
     private static let page = catalogue.appending(path: "Operations.md")
 
     @Test func changes_areCountedByReason_whenTheyAreWritten() async throws {

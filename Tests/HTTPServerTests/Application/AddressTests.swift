@@ -3,6 +3,7 @@ import HTTPWire
 import Logging
 import Testing
 
+@testable import Basics
 @testable import HTTPServer
 
 @Suite("Addresses and the headers of proxies")

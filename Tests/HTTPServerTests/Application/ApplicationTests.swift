@@ -5,6 +5,8 @@ import HTTPTypes
 import Logging
 import Testing
 
+@testable import HTTPApplication
+
 @Suite("An application handles requests", .timeLimit(.minutes(5)))
 struct ApplicationTests {
     @Test func middlewareRunsInOrder_whenARouteIsWrapped() async throws {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("A file in memory is compressed once, and not sent twice", .timeLimit(.minutes(5)))

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Streamed responses are compressed for clients that prefer it", .timeLimit(.minutes(5)))

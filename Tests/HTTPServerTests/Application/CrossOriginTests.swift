@@ -3,6 +3,8 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
+
 @Suite("Only web pages of allowed origins can read responses", .timeLimit(.minutes(5)))
 struct CrossOriginTests {
     private static let page = "Origin: https://page.example\r\n"

@@ -1,6 +1,7 @@
-import SeededRandom
+import Basics
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Both libraries encode what another one decodes")

@@ -2,6 +2,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Routing")

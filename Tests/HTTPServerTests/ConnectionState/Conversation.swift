@@ -1,7 +1,8 @@
+import Basics
 import HTTPTypes
 import HTTPWire
-import SeededRandom
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 /// A request that is over.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Every wait has a deadline")

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 private let hello = "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n"

@@ -1,4 +1,4 @@
-import SeededRandom
+import Basics
 
 /// The kinds of requests in random conversations. Their sizes and other details are random.
 enum RequestKind: CaseIterable {

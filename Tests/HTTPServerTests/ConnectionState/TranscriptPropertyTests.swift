@@ -1,5 +1,5 @@
+import Basics
 import HTTPTypes
-import SeededRandom
 import Testing
 
 @testable import HTTPServer

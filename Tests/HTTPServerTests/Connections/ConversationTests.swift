@@ -3,6 +3,8 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
+
 @Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(5)))
 struct ConversationTests {
     @Test func connectionPersists_whenRequestsFollowEachOther() async throws {

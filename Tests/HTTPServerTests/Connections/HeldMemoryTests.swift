@@ -4,6 +4,7 @@ import HTTPTypes
 import HTTPWire
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Requests and responses share the memory of a loop", .timeLimit(.minutes(5)))

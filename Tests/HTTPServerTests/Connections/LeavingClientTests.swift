@@ -2,6 +2,8 @@ import HTTPServer
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
+
 @Suite("One side leaves", .timeLimit(.minutes(5)))
 struct LeavingClientTests {
     @Test func handlerIsCancelled_whenItsClientResets() async throws {

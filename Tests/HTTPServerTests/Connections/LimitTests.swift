@@ -1,9 +1,11 @@
+import Basics
 import EventLoop
 import Foundation
 import Glibc
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Limits are enforced", .timeLimit(.minutes(5)))

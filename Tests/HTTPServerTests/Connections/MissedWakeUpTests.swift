@@ -2,6 +2,7 @@ import EventLoop
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 /// Other tasks may run on the loop between a task's decision to wait and its wait. Their events must not be lost.

@@ -2,6 +2,7 @@ import EventLoop
 import Logging
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("Generated request ids are unique and random")

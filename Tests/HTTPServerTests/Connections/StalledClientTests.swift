@@ -2,6 +2,8 @@ import Foundation
 import HTTPServer
 import Testing
 
+@testable import HTTPApplication
+
 @Suite("A stalled client loses its connection and does not delay others", .timeLimit(.minutes(5)))
 struct StalledClientTests {
     // The deadlines and responses of each wait are tested in DeadlineTests, with a manual clock.

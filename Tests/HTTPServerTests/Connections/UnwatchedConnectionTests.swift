@@ -1,7 +1,9 @@
+import Basics
 import Glibc
 import HTTPTypes
 import Testing
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 @Suite("A connection that the system cannot watch ends alone", .timeLimit(.minutes(5)))

@@ -1,7 +1,9 @@
+import Basics
 import EventLoop
 import Glibc
 import Logging
 
+@testable import HTTPApplication
 @testable import HTTPServer
 
 /// A connection over a socket pair, without a server: the test decides in which turn of the loop it is ready.

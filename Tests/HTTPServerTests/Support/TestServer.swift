@@ -1,10 +1,12 @@
+import Basics
 import EventLoop
 import Foundation
 import HTTPServer
 import HTTPTypes
-import Locking
 import Logging
 import Testing
+
+@testable import HTTPApplication
 
 /// A server on a free port, with handlers that tests can wait for, and that can wait for tests.
 final class TestServer: Sendable {

@@ -284,7 +284,8 @@ struct ComplaintTests {
 
     /// The Swift files of the app's side, by their names.
     private static func sources() throws -> [(String, String)] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources").standardized
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/Client")
+            .standardized
         let files = ["PushRegistryClient", "PushRegistryNotificationService", "PushRegistryTesting"].flatMap { target in
             FileManager.default.enumerator(
                 at: root.appending(path: target).resolvingSymlinksInPath(), includingPropertiesForKeys: nil)?

@@ -67,7 +67,9 @@ struct DependencyTests {
         func sample(_ page: String) throws -> String {
             try #require(try Toolchain.blocks("swift", of: page).first)
         }
-        func page(_ name: String) throws -> String { try sample("Sources/push-registry/Documentation.docc/\(name).md") }
+        func page(_ name: String) throws -> String {
+            try sample("Sources/Command/push-registry/Documentation.docc/\(name).md")
+        }
         let readme = try sample("README.md").replacing("import PushRegistryClient\n", with: "")
         return """
             import Foundation

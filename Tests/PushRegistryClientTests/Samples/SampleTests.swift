@@ -89,7 +89,7 @@ struct SampleTests {
     }
 
     private static func blocks(_ language: String, of page: String) throws -> [String] {
-        try Toolchain.blocks(language, of: "Sources/push-registry/Documentation.docc/\(page).md")
+        try Toolchain.blocks(language, of: "Sources/Command/push-registry/Documentation.docc/\(page).md")
     }
 
     private static func copy(_ name: String, to folder: URL) throws {

@@ -38,7 +38,8 @@ struct VerdictTableTests {
 
     @Test func page_showsTheTable() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../../Sources/push-registry/Documentation.docc/FeedbackVerdicts.md").standardized
+            .appending(path: "../../../Sources/Command/push-registry/Documentation.docc/FeedbackVerdicts.md")
+            .standardized
         let text = try String(contentsOf: page, encoding: .utf8)
         #expect(text.contains("Version \(VerdictTable.version) of the table:"))
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `") }.map(String.init)

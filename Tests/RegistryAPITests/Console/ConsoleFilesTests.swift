@@ -1,6 +1,6 @@
 import ConsoleFiles
 import Foundation
-import HTTPServer
+import HTTPApplication
 import Testing
 
 @testable import RegistryAPI
@@ -8,7 +8,7 @@ import Testing
 @Suite("The binary contains every file of the console's page")
 struct ConsoleFilesTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/ConsoleFiles/Files")
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Sources/Registry/ConsoleFiles/Files")
 
     @Test func everyFile_isEmbedded_asItIs() throws {
         let found = FileManager.default.enumerator(at: Self.folder, includingPropertiesForKeys: [.isRegularFileKey])

@@ -1,5 +1,5 @@
 import EventLoop
-import HTTPServer
+import HTTPApplication
 import HTTPTypes
 import OpenAPIDocument
 import RegistryTestSupport

@@ -17,7 +17,7 @@ struct ErrorCodeTests {
 
     init() throws {
         document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
-        let file = "Sources/push-registry/Documentation.docc/Errors.md"
+        let file = "Sources/Command/push-registry/Documentation.docc/Errors.md"
         page = try String(contentsOf: Self.folder.appending(path: file), encoding: .utf8)
     }
 
@@ -93,7 +93,7 @@ struct ErrorCodeTests {
             document.root["components"]["schemas"][name]["properties"]["code"]["examples"].array
         }
         let described = Set(examples.compactMap(\.string)).union(rows.map { String($0.dropFirst(4)) })
-        for target in ["RegistryAPI", "PushRegistry", "StrictJSON", "HTTPServer"] {
+        for target in ["Registry/RegistryAPI", "Registry/PushRegistry", "Engine/StrictJSON", "Engine/HTTPApplication"] {
             let codes = try codes(in: target)
             #expect(!codes.isEmpty, "\(target)")
             #expect(codes.filter { !page.contains("`\($0)`") } == [], "\(target): not on the page")

@@ -1,8 +1,8 @@
+import Basics
 import PostgresClient
 import PushRegistry
 import RegistryStore
 import RegistryTestSupport
-import SeededRandom
 import Testing
 
 @Suite("An audience is what its definition says, whatever the filter (R13, R16)")

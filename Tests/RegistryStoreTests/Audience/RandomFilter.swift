@@ -1,6 +1,6 @@
+import Basics
 import Foundation
 import PushRegistry
-import SeededRandom
 
 /// Filters of all shapes, about the values of random fleets.
 struct RandomFilter {

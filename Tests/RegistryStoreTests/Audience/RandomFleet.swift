@@ -1,9 +1,8 @@
-import ByteText
+import Basics
 import Foundation
 import PostgresClient
 import PushRegistry
 import RegistryStore
-import SeededRandom
 
 extension SeededGenerator {
     mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }

@@ -1,6 +1,6 @@
+import Basics
 import PushRegistry
 import RegistryStore
-import SeededRandom
 
 extension TestStores {
     /// A catalogue of topics that are in and out by default; the last one is locked.

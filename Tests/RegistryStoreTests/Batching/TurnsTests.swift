@@ -1,5 +1,5 @@
+import Basics
 import EventLoop
-import Locking
 import PushRegistry
 import Testing
 

@@ -1,5 +1,5 @@
+import Basics
 import PushRegistry
-import SeededRandom
 import Testing
 
 @testable import RegistryStore

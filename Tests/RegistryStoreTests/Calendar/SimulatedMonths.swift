@@ -1,8 +1,7 @@
-import Locking
+import Basics
 import PostgresClient
 import PushRegistry
 import RegistryTestSupport
-import SeededRandom
 import Testing
 
 @testable import RegistryStore

@@ -1,5 +1,5 @@
+import Basics
 import Foundation
-import Locking
 import PostgresClient
 import PushRegistry
 import Testing

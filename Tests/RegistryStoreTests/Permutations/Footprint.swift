@@ -1,4 +1,4 @@
-import Locking
+import Basics
 
 /// The tables that a statement reads, locks and writes, by the words of its text. Two statements of different
 /// transactions whose order makes no difference are independent.

@@ -1,7 +1,6 @@
+import Basics
 import Foundation
-import Locking
 import PostgresClient
-import SeededRandom
 import Testing
 
 @testable import RegistryStore

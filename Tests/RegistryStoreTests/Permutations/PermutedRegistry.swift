@@ -1,12 +1,11 @@
+import Basics
 import Dispatch
 import EmbeddedPostgres
 import EventLoop
-import Locking
 import Logging
 import PostgresClient
 import PushRegistry
 import RegistryTestSupport
-import SeededRandom
 
 @testable import RegistryStore
 

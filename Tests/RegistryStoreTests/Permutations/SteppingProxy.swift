@@ -1,5 +1,5 @@
+import Basics
 import Glibc
-import Locking
 import RegistryTestSupport
 import Synchronization
 

@@ -1,8 +1,8 @@
+import Basics
 import EventLoop
 import PostgresClient
 import PushRegistry
 import RegistryTestSupport
-import SeededRandom
 import Testing
 
 @testable import RegistryStore

@@ -1,7 +1,7 @@
+import Basics
 import PostgresClient
 import PushRegistry
 import RegistryStore
-import SeededRandom
 
 /// Changes installations in every way there is, at random, few of them and with few traits, so that cells empty and
 /// fill.

@@ -1,7 +1,7 @@
+import Basics
 import PostgresClient
 import PushRegistry
 import RegistryTestSupport
-import SeededRandom
 import Testing
 
 @testable import RegistryStore

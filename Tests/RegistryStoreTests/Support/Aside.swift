@@ -1,5 +1,5 @@
+import Basics
 import Dispatch
-import Locking
 import PostgresClient
 
 /// Does something in another session while the job, on whose thread this is called, waits.

@@ -1,0 +1,63 @@
+import EmbeddedPostgres
+import FleetGenerator
+import Foundation
+import Logging
+import PushRegistry
+import RegistryTestSupport
+
+/// Puts the same load on two binaries in turn, each with its own PostgreSQL.
+struct AgainstBenchmark {
+    private static let app = "com.example.bench"
+
+    let options: AgainstOptions
+    let own: Binary
+    let other: Binary
+    let log: @Sendable (String) -> Void
+
+    func run() async throws -> AgainstReport {
+        try FileLimit.raise()
+        let fleet = Fleet(
+            seed: options.seed, app: App(number: AppNumber(1), id: try AppID(Self.app), policy: .standard),
+            count: options.count, asOf: .now, lastSeen: .withinSeconds(0), links: try TimeZoneLinks())
+        return try await withSide("this", own, fleet) { own in
+            try await withSide("other", other, fleet) { other in try await compare(own, other, fleet) }
+        }
+    }
+
+    private func withSide<Value: Sendable>(
+        _ name: String, _ binary: Binary, _ fleet: Fleet, _ body: (ComparedSide) async throws -> Value
+    ) async throws -> Value {
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        let settings = RunBenchmark.clusterSettings(RunOptions())
+        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { cluster in
+            let database = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
+            try await binary.run(["migrate"], environment: database)
+            try await binary.run(["apps", "create", Self.app], environment: database)
+            let output = FileManager.default.temporaryDirectory.appending(
+                path: "push-registry-bench-\(name)-\(getpid()).log")
+            defer { try? FileManager.default.removeItem(at: output) }
+            return try await ServerProcess.with(
+                binary, database: cluster.connectionString, log: output, writesAccessLog: options.writesAccessLog
+            ) { server in
+                let side = try await ComparedSide.make(name, binary, cluster, server, fleet, options, log: log)
+                try await side.fill(fleet)
+                return try await body(side)
+            }
+        }
+    }
+
+    private func compare(_ own: ComparedSide, _ other: ComparedSide, _ fleet: Fleet) async throws -> AgainstReport {
+        var report = AgainstReport(options: options)
+        for round in 1...options.rounds {
+            for row in ComparedRow.allCases where options.wants(row) {
+                let isOwnFirst = round % 2 == 1
+                let first = try await (isOwnFirst ? own : other).measure(row, round: round, fleet)
+                let second = try await (isOwnFirst ? other : own).measure(row, round: round, fleet)
+                let pair = isOwnFirst ? (own: first, other: second) : (own: second, other: first)
+                report.add(own: pair.own, other: pair.other, to: row)
+                log("\(row.title): \(Int(pair.own.perSecond)) a second, the other binary \(Int(pair.other.perSecond))")
+            }
+        }
+        return report
+    }
+}

@@ -1,0 +1,204 @@
+import EmbeddedPostgres
+import FleetGenerator
+import Foundation
+import PostgresClient
+import PushRegistry
+import RegistryTestSupport
+import StrictJSON
+
+/// One of two compared binaries: its service, its PostgreSQL and its requests.
+struct ComparedSide: Sendable {
+    /// PostgreSQL is idle when it uses less CPU time than this share of a core during `idleWindow`.
+    private static let idleShare = 0.05
+    private static let idleWindow = Duration.milliseconds(200)
+    /// A PostgreSQL that is not idle by then (because of autovacuum) is measured anyway.
+    private static let idleDeadline = Duration.seconds(20)
+    /// The fleet number of the first imported installation, far beyond those of first registrations.
+    private static let importedStart = 2_000_000_000
+    /// Long enough for the whole fleet to register on a slow machine.
+    private static let fillSecondsMax = 1_800
+
+    fileprivate let name: String
+    fileprivate let binary: Binary
+    fileprivate let connectionString: String
+    fileprivate let superuser: PostgresConfiguration
+    fileprivate let server: ServerProcess
+    fileprivate let postgres: ProcessUsage
+    fileprivate let key: String
+    fileprivate let pools: RowRequests
+    fileprivate let signed: [AppTokens.Algorithm: RequestFile]
+    fileprivate let options: AgainstOptions
+    fileprivate let log: @Sendable (String) -> Void
+
+    /// - Parameter fleet: the installations to register; the side's database is still empty.
+    static func make(
+        _ name: String, _ binary: Binary, _ cluster: EmbeddedPostgres, _ server: ServerProcess, _ fleet: Fleet,
+        _ options: AgainstOptions, log: @escaping @Sendable (String) -> Void
+    ) async throws -> ComparedSide {
+        let superuser = try PostgresConfiguration(cluster.superuserConnectionString)
+        let postmaster = try await PostgresSession.withSession(superuser) { session in
+            try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
+        }
+        let key = try await server.makeKey(of: fleet.app.id)
+        let tokens = AppTokens()
+        let patched = try await server.send(
+            "PATCH", "/v1/apps/\(fleet.app.id)", key: ServerProcess.adminKey, body: tokens.policy)
+        guard patched.status == 200 else { throw BenchmarkFailure("the keys were refused: \(patched.text)") }
+        return ComparedSide(
+            name: name, binary: binary, connectionString: cluster.connectionString, superuser: superuser,
+            server: server, postgres: ProcessUsage(processID: postmaster), key: key,
+            pools: RowRequests(fleet, key: key, installationsMax: fleet.count),
+            signed: [
+                .hs256: RowRequests.signed(fleet, tokens, .hs256), .es256: RowRequests.signed(fleet, tokens, .es256),
+            ],
+            options: options, log: log)
+    }
+
+    /// Registers the whole fleet, because some rows need known installations.
+    func fill(_ fleet: Fleet) async throws {
+        log("registering \(fleet.count) installations with \(name)")
+        let writer = RegistrationWriter(app: fleet.app.id, key: key)
+        let requests = RequestFile(fleet.indices, .once) { number, _ in writer.request(fleet[number]) }
+        let result = try await wrk.run(requests, expecting: .created, seconds: Self.fillSecondsMax)
+        guard result.expected == fleet.count, result.failures == 0 else {
+            throw BenchmarkFailure("\(name): only \(result.expected) of \(fleet.count) could register")
+        }
+        for requests in signed.values {
+            _ = try await wrk.run(requests, expecting: .created, seconds: 3)
+            requests.rewind()
+        }
+        // Else autovacuum analyzes the new rows within a minute, during the first measurements.
+        try await PostgresSession.withSession(superuser) { try $0.run(script: "ANALYZE") }
+    }
+
+    func measure(_ row: ComparedRow, round: Int, _ fleet: Fleet) async throws -> Measurement {
+        try await checkpoint()
+        let rounds = options.rounds
+        return switch row {
+        case .healthz: try await load(nil, expecting: .noError)
+        case .unchanged: try await load(pools.unchanged, expecting: .unchanged)
+        case .unchangedInOne: try await loadBlocking(fleet, apart: false)
+        case .unchangedInTwo: try await loadBlocking(fleet, apart: true)
+        case .unchangedHS256: try await load(signed[.hs256], expecting: .unchanged)
+        case .unchangedES256: try await load(signed[.es256], expecting: .unchanged)
+        case .changed: try await load(pools.changed, expecting: .updated)
+        case .first:
+            try await load(pools.first(round: round, seconds: options.seconds + 1), expecting: .created)
+        case .takeover: try await load(pools.takeovers(round: round, of: rounds), expecting: .created)
+        case .ownerChange: try await load(pools.ownerChanges(round: round, of: rounds), expecting: .updated)
+        case .logout: try await load(pools.logouts(round: round, of: rounds), expecting: .loggedOut)
+        case .feedback: try await loadFeedback(pools.feedback(round: round, of: rounds))
+        case .importing: try await importLines(round: round, fleet)
+        }
+    }
+}
+
+// MARK: - One measurement
+
+extension ComparedSide {
+    private var wrk: Wrk { Wrk(port: server.port, connections: options.connections) }
+
+    private func load(_ requests: RequestFile?, expecting expected: Wrk.Expectation) async throws -> Measurement {
+        try await wrk.measure(
+            requests, expecting: expected, warmUp: AgainstOptions.warmUp, seconds: options.seconds,
+            before: { try CPUReading(service: server.usage, postgres: postgres) },
+            after: {
+                let service = try server.usage.cpuSeconds()
+                try await waitUntilIdle()
+                // PostgreSQL's work after the last response belongs to the measurement too; the service does hardly
+                // any.
+                return CPUReading(service: service, postgres: try postgres.cpuSecondsWithChildren())
+            })
+    }
+
+    private func loadBlocking(_ fleet: Fleet, apart: Bool) async throws -> Measurement {
+        let clients = BlockingClients(
+            port: server.port, requests: pools.unchangedRequests(fleet), sendsBodyApart: apart)
+        _ = try await clients.run(expecting: "", seconds: AgainstOptions.warmUp / .seconds(1))
+        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let result = try await clients.run(
+            expecting: Wrk.Expectation.unchanged.rawValue, seconds: Double(options.seconds))
+        return Measurement(
+            count: result.count, seconds: result.seconds,
+            try CPUReading(service: server.usage, postgres: postgres) - before, expectedShare: result.expectedShare)
+    }
+
+    private func loadFeedback(_ calls: RequestFile) async throws -> Measurement {
+        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let result = try await Wrk(port: server.port, connections: RowRequests.feedbackConnections).run(
+            calls, expecting: .counts, seconds: RunOptions.feedbackSecondsMax)
+        try await waitUntilIdle()
+        let after = try CPUReading(service: server.usage, postgres: postgres)
+        return Measurement(result, after - before, expectingItems: ["suspect", "unregistered"])
+    }
+
+    private func importLines(round: Int, _ fleet: Fleet) async throws -> Measurement {
+        let count = min(AgainstOptions.importedMax, fleet.count)
+        let file = FileManager.default.temporaryDirectory.appending(
+            path: "push-registry-bench-\(name)-\(getpid()).ndjson")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let start = Self.importedStart + round * count
+        let lines = (start..<start + count).lazy.flatMap { fleet[$0].importLine }
+        try Data(lines).write(to: file)
+        let before = try importReading()
+        let begin = ContinuousClock.now
+        try await binary.run(
+            ["import", file.path, "--app", fleet.app.id.rawValue],
+            environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
+        let seconds = (ContinuousClock.now - begin) / .seconds(1)
+        try await waitUntilIdle()
+        return Measurement(count: count, seconds: seconds, try importReading() - before)
+    }
+
+    /// The import command's CPU time is that of this process's ended children: the services still run.
+    private func importReading() throws -> CPUReading {
+        CPUReading(
+            service: try ProcessUsage(processID: getpid()).endedChildrenCPUSeconds(),
+            postgres: try postgres.cpuSecondsWithChildren())
+    }
+
+    /// Before each measurement PostgreSQL writes all pages and becomes idle.
+    private func checkpoint() async throws {
+        try await waitUntilIdle()
+        try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
+    }
+
+    private func waitUntilIdle() async throws {
+        let deadline = ContinuousClock.now + Self.idleDeadline
+        var used = try postgres.cpuSecondsWithChildren()
+        while ContinuousClock.now < deadline {
+            try await Task.sleep(for: Self.idleWindow)
+            let now = try postgres.cpuSecondsWithChildren()
+            guard now - used > Self.idleShare * (Self.idleWindow / .seconds(1)) else { return }
+            used = now
+        }
+    }
+}
+
+extension FleetInstallation {
+    /// A line of an import file, in the format of an export.
+    fileprivate var importLine: [UInt8] {
+        var writer = JSONWriter(capacity: 1_024)
+        writer.object { writer in
+            writer.member("installId", installID.rawValue)
+            writer.member("provider", token.provider.rawValue)
+            writer.member("token", token.text)
+            if let keys {
+                writer.name("keys")
+                writer.object { writer in
+                    writer.member("p256dh", keys.p256dh)
+                    writer.member("auth", keys.auth)
+                }
+            }
+            if let owner { writer.member("userId", owner.userID.rawValue) }
+            writer.member("locale", device.locale.text)
+            writer.member("timeZone", device.timeZoneID)
+            writer.member("systemName", device.systemName)
+            writer.member("osVersion", device.systemVersion)
+            if let version = device.appVersion { writer.member("appVersion", version) }
+            writer.member("deviceModel", device.deviceModel)
+            writer.member("authorizationStatus", settings.authorizationStatus.rawValue)
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import EmbeddedPostgres
+import Foundation
+import Logging
+import RegistryTestSupport
+
+/// The result of a benchmark.
+protocol BenchmarkReport: Codable, Sendable {
+    /// The lines for the table of all benchmarks.
+    var figures: [Figure] { get }
+    /// The figures and more, for people; ends with a line break.
+    var text: String { get }
+}
+
+/// A benchmark that runs alone or as a part of `all`.
+protocol BenchmarkCommand: AsyncParsableCommand {
+    associatedtype Result: BenchmarkReport
+
+    var common: BenchmarkOptions { get }
+
+    /// - Parameter log: receives progress lines.
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> Result
+}
+
+/// The options of all benchmarks.
+struct BenchmarkOptions: ParsableArguments {
+    @Option(help: "The fleet's seed.")
+    var seed: UInt64 = 1
+
+    @Option(help: "The push-registry to measure. Default: the one in this program's folder.")
+    var binary: String?
+
+    @Flag(help: "Print JSON, with every round's figures.")
+    var json = false
+
+    @Flag(help: "Run the service without its access log, which is on by default.")
+    var noAccessLog = false
+
+    var writesAccessLog: Bool { !noAccessLog }
+
+    /// Lends a throw-away PostgreSQL and the binary to measure.
+    func withCluster<Value: Sendable>(
+        _ settings: [String: String], _ body: (EmbeddedPostgres, Binary) async throws -> Value
+    ) async throws -> Value {
+        let binary = try Binary.pushRegistry(binary)
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { try await body($0, binary) }
+    }
+}
+
+extension BenchmarkCommand {
+    func run() async throws {
+        let report = try await measure { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+        if common.json { try printJSON(report) } else { print(report.text, terminator: "") }
+    }
+}
+
+/// Prints JSON, with every round's figures.
+func printJSON(_ report: some Encodable) throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+    print(String(decoding: try encoder.encode(report), as: UTF8.self))
+}
+
+extension [Double] {
+    /// The median; nil if there are no values.
+    var median: Double? { isEmpty ? nil : sorted()[count / 2] }
+}

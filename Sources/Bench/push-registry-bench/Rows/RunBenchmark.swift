@@ -1,0 +1,82 @@
+import EmbeddedPostgres
+import EventLoop
+import FleetGenerator
+import Foundation
+import Logging
+import PostgresClient
+import PushRegistry
+import RegistryStore
+import RegistryTestSupport
+
+/// One run: a throw-away PostgreSQL, a fleet in it, and both sides in turn.
+struct RunBenchmark {
+    /// The settings of the one cluster that both sides use. Everything else has PostgreSQL's default; `fsync` and
+    /// `synchronous_commit` are on.
+    static func clusterSettings(_ options: RunOptions) -> [String: String] {
+        [
+            "fsync": "on", "shared_buffers": "1GB", "max_wal_size": "8GB", "checkpoint_timeout": "30min",
+            "max_connections": "100", "commit_delay": "\(options.flushDelayMicroseconds)", "commit_siblings": "0",
+        ]
+    }
+    /// Half of the app's touch interval, so that no repeated registration is due to be touched.
+    private static let seenWithinSeconds = 12 * 3_600
+
+    let options: RunOptions
+    let binary: Binary
+    let log: @Sendable (String) -> Void
+
+    func run() async throws -> RunReport {
+        try FileLimit.raise()
+        return try await ThrowawayCluster.with(
+            settings: Self.clusterSettings(options), logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        ) { server in
+            var report = try await run(on: server)
+            report.flushMicroseconds = try FlushTime.measure()
+            return report
+        }
+    }
+
+    private func run(on server: EmbeddedPostgres) async throws -> RunReport {
+        let database = try PostgresConfiguration(server.connectionString, applicationName: "push-registry-bench")
+        log("migrating")
+        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
+        let fleet = Fleet(
+            seed: options.seed, app: try await App.find(AppID("com.example.bench"), in: database), count: options.count,
+            asOf: .now, lastSeen: .withinSeconds(Self.seenWithinSeconds), links: try TimeZoneLinks())
+        try await fill(fleet, database)
+        let postgres = try await PostgresSession.withSession(database) { session in
+            try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
+        }
+        let scripts = try await PostgresSession.withSession(database) { [options] session in
+            try PgBenchScript(session, app: fleet.app, seed: options.seed, count: options.count)
+        }
+        let superuser = try PostgresConfiguration(server.superuserConnectionString)
+        let side = RowBenchmark(
+            options: options, fleet: fleet, scripts: scripts, database: server.connectionString, superuser: superuser,
+            postgres: ProcessUsage(processID: postgres), binary: binary, log: log)
+        return try await side.measure()
+    }
+
+    private func fill(_ fleet: Fleet, _ database: PostgresConfiguration) async throws {
+        let start = ContinuousClock.now
+        log("loading \(fleet.count) installations")
+        try await FleetLoader().load(fleet, into: database)
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        log("loaded \(Int(Double(fleet.count) / seconds)) a second")
+        try await PostgresSession.withSession(database) { session in
+            _ = try RollUpFold.runAll(in: session)
+            try session.run(script: "VACUUM ANALYZE")
+        }
+    }
+}
+
+/// The limit of open files of a process.
+enum FileLimit {
+    /// Raises this process's limit to the maximum; child processes inherit it.
+    static func raise() throws {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}

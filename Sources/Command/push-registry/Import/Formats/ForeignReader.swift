@@ -1,0 +1,230 @@
+import Basics
+import Crypto
+import PushRegistry
+
+/// The options of the command for values that a file does not have.
+struct ForeignOptions: Sendable {
+    /// `apns` or `apnsSandbox`, for installations of APNs.
+    var environment: Provider?
+    /// For rows without a date.
+    var lastSeen: Timestamp?
+    /// For rows without the name of a system.
+    var system: String?
+    /// The app whose rows are imported, if a file has several.
+    var onlyApp: String?
+    /// The path of the user id.
+    var user: FieldPath?
+    /// The topics that come over; nil for none.
+    var topics: Topics?
+
+    enum Topics {
+        case all
+        case only(Set<TopicSlug>)
+    }
+}
+
+/// The values of a row that identify its installation, and its date: enough to compare it with other rows.
+struct ForeignIdentity {
+    let token: Token
+    let installID: InstallID
+    let createdAt: Timestamp?
+    /// The row's date; the creation's if the row has no other one.
+    let seenAt: Timestamp?
+    let isOptedOut: Bool
+}
+
+enum ForeignOutcome {
+    case installation(ForeignIdentity)
+    case skipped(SkippedKind)
+    /// An installation of APNs whose environment neither the row nor an option names.
+    case needsEnvironment
+}
+
+/// Reads the rows of another system's export by its format.
+struct ForeignReader: Sendable {
+    let format: ForeignFormat
+    let options: ForeignOptions
+    let zones: ForeignTimeZones
+    /// The format's fields by their index: several may have the same name.
+    private let places: [[ForeignFormat.Field]]
+
+    init(format: ForeignFormat, options: ForeignOptions, zones: ForeignTimeZones) {
+        (self.format, self.options, self.zones) = (format, options, zones)
+        places = ImportField.allCases.map { field in format.fields.filter { $0.field == field } }
+    }
+
+    /// The prefixes of tokens of Expo's service, which no provider accepts.
+    private static let expoPrefixes = ["ExponentPushToken[", "ExpoPushToken["]
+
+    // MARK: Identity
+
+    /// - Throws: the faults of the values that identify the row.
+    func outcome(of row: ForeignRow) throws(ImportFaults) -> ForeignOutcome {
+        if let only = options.onlyApp, let app = app(of: row), app != only { return .skipped(.otherApp) }
+        let provider: Provider
+        switch target(of: row) {
+        case .skipped(let kind): return .skipped(kind)
+        case .provider(let found): provider = found
+        case .apple:
+            guard let environment = options.environment else {
+                return value(row, format.token) == nil ? .skipped(.noToken) : .needsEnvironment
+            }
+            provider = environment
+        }
+        guard let token = value(row, format.token) else { return .skipped(.noToken) }
+        if Self.expoPrefixes.contains(where: token.hasPrefix) { return .skipped(.expo) }
+        if provider == .webPush, text(row, .p256dh) == nil || text(row, .auth) == nil { return .skipped(.noKeys) }
+        for rule in format.skips where holds(rule, row) { return .skipped(rule.kind) }
+        return .installation(try identity(row, token, provider))
+    }
+
+    /// The app of a row, if the format has one.
+    func app(of row: ForeignRow) -> String? { format.app.flatMap { value(row, $0) } }
+
+    /// What the installation gets pushes about, as far as topics are imported.
+    func tags(of row: ForeignRow) -> [ForeignTag] {
+        guard let topics = options.topics, let tags = format.tags?(row) else { return [] }
+        guard case .only(let slugs) = topics else { return tags }
+        return tags.filter { $0.slug.map(slugs.contains) ?? false }
+    }
+
+    /// What the row adds to a newer one of its token; nil if the format's rows are complete.
+    func supplement(of row: ForeignRow) -> RowSupplement? {
+        guard let installation = format.installation else { return nil }
+        return RowSupplement(installation: value(row, installation), user: userText(row), tags: tags(of: row))
+    }
+
+    /// Why the installation is skipped if it is the newest row of its token.
+    func optOut(of row: ForeignRow) -> SkippedKind? { format.optOuts.first { holds($0, row) }?.kind }
+
+    private func target(of row: ForeignRow) -> ForeignProvider {
+        guard let text = value(row, format.provider) else {
+            return .skipped(value(row, format.token) == nil ? .noToken : .unknownType)
+        }
+        guard let found = format.providers[text.lowercased()] else { return .skipped(.unknownType) }
+        guard found == .apple else { return found }
+        let other = format.otherProviders.first { other in
+            value(row, other.path).map { other.values.contains($0.lowercased()) } ?? false
+        }
+        return other.map { .provider($0.provider) } ?? .apple
+    }
+
+    private func identity(
+        _ row: ForeignRow, _ text: String, _ provider: Provider
+    ) throws(ImportFaults) -> ForeignIdentity {
+        var faults: [ImportFault] = []
+        func parse<Value>(_ field: ImportField, _ body: () throws(InvalidValue) -> Value) -> Value? {
+            do throws(InvalidValue) { return try body() } catch {
+                faults.append(ImportFault(field.name, error))
+                return nil
+            }
+        }
+        let token = parse(.token) { () throws(InvalidValue) in try Token(text, of: provider) }
+        let installID = parse(.installID) { () throws(InvalidValue) in try InstallID(idText(row, token)) }
+        if let user = userText(row) { _ = parse(.userID) { () throws(InvalidValue) in try UserID(user) } }
+        let createdAt = parse(.createdAt) { () throws(InvalidValue) in try time(row, .createdAt) } ?? nil
+        let seenAt = parse(.lastSeenAt) { () throws(InvalidValue) in try time(row, .lastSeenAt) } ?? nil
+        guard faults.isEmpty, let token, let installID else { throw ImportFaults(faults) }
+        return ForeignIdentity(
+            token: token, installID: installID, createdAt: createdAt, seenAt: seenAt ?? createdAt,
+            isOptedOut: format.optOuts.contains { holds($0, row) })
+    }
+
+    /// The vendor's id. Without one, the digest of the token, which is the same in every run.
+    private func idText(_ row: ForeignRow, _ token: Token?) -> String {
+        if let id = text(row, .installID) { return id }
+        return String(hex: SHA256.hash(data: Array((token?.text ?? "").utf8)))
+    }
+
+    private func time(_ row: ForeignRow, _ field: ImportField) throws(InvalidValue) -> Timestamp? {
+        guard let text = text(row, field) else { return nil }
+        guard let time = ForeignTime.parse(text) else {
+            throw InvalidValue(code: "invalid-time", detail: "This is not a time in a supported form.")
+        }
+        return time
+    }
+
+    // MARK: Record
+
+    /// All values of a row that has this identity.
+    ///
+    /// - Parameter unread: gets the values that count as missing, because nobody knows their meaning.
+    func record(
+        _ row: ForeignRow, _ identity: ForeignIdentity, unread: inout [(field: ImportField, value: String)]
+    ) -> ImportRecord {
+        var record = ImportRecord()
+        let isWeb = identity.token.provider == .webPush
+        for field in format.fields where field.reading.isCopied && (field.isForWeb || !isWeb) {
+            guard record[field.field] == nil else { continue }
+            for path in field.paths {
+                guard let text = value(row, path) else { continue }
+                record[field.field] = field.reading.read(text, zones)
+                guard record[field.field] == nil else { break }
+                unread.append((field.field, text))
+            }
+        }
+        record[.installID] = identity.installID.rawValue
+        record[.provider] = identity.token.provider.rawValue
+        record[.token] = identity.token.text
+        record[.userID] = userText(row)
+        if let place = format.coordinates, let latitude = value(row, place.latitude),
+            let longitude = value(row, place.longitude)
+        {
+            record[.location] = "\(latitude) \(longitude)"
+        }
+        record[.systemName] = record[.systemName] ?? options.system
+        record[.authorizationStatus] = status(row, identity).rawValue
+        return record
+    }
+
+    private func status(_ row: ForeignRow, _ identity: ForeignIdentity) -> AuthorizationStatus {
+        if identity.isOptedOut { return .denied }
+        return format.permissions.contains { holds($0, row) } ? .authorized : .unknown
+    }
+
+    private func userText(_ row: ForeignRow) -> String? {
+        guard let user = options.user else { return text(row, .userID) }
+        return value(row, user) ?? format.prefixes.lazy.compactMap { value(row, FieldPath($0 + user.text)) }.first
+    }
+
+    // MARK: Values
+
+    private func text(_ row: ForeignRow, _ field: ImportField) -> String? {
+        for place in places[field.rawValue] {
+            if let text = text(row, place) { return text }
+        }
+        return nil
+    }
+
+    private func text(_ row: ForeignRow, _ field: ForeignFormat.Field) -> String? {
+        for path in field.paths {
+            if let text = value(row, path), let read = field.reading.read(text, zones) { return read }
+        }
+        return nil
+    }
+
+    /// The first value that there is.
+    private func value(_ row: ForeignRow, _ paths: [FieldPath]) -> String? {
+        for path in paths {
+            if let text = value(row, path) { return text }
+        }
+        return nil
+    }
+
+    /// Nil for one of the texts that mean a missing value.
+    private func value(_ row: ForeignRow, _ path: FieldPath) -> String? {
+        guard let text = row.text(path), !text.isEmpty else { return nil }
+        return format.emptyTexts.isEmpty || !format.emptyTexts.contains(text.lowercased()) ? text : nil
+    }
+
+    private func holds(_ rule: ForeignFormat.Rule, _ row: ForeignRow) -> Bool {
+        value(row, rule.path).map(rule.holds) ?? false
+    }
+}
+
+extension ForeignReading {
+    /// Times belong to the identity of a row.
+    fileprivate var isCopied: Bool {
+        if case .time = self { false } else { true }
+    }
+}

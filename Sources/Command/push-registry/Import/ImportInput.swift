@@ -1,0 +1,276 @@
+import Basics
+import Foundation
+import PushRegistry
+import RegistryStore
+
+/// Reads the installations of files on its own thread, and reports rejected rows.
+final class ImportInput: Sendable {
+    struct Counts: Sendable {
+        var read = 0
+        var rejected = 0
+        /// Rows that are not the newest ones of their token or `installId`.
+        var duplicates = 0
+        /// Installations whose authorization is assumed.
+        var assumed = 0
+        /// Tags that cannot be topics.
+        var ignoredTags = 0
+        var skipped: [SkippedKind: Int] = [:]
+        var unknownNames: [String] = []
+        /// Files that were cut off.
+        var endsEarly: [String] = []
+        /// The rows of each file whose type is known.
+        var knownByFile: [String: Int] = [:]
+        var notUnderstood = NotUnderstood()
+
+        fileprivate var known: Int { read - skipped[.unknownType, default: 0] }
+    }
+
+    /// Installations of a chunk.
+    private static let chunkCount = 500
+    /// One transaction writes this many chunks. Meanwhile the thread reads those of the next transaction.
+    private static let chunksMax = InstallationImporter.installationsPerTransaction / chunkCount
+
+    /// The parsed installations, by the importer's lanes.
+    private let lanes = (0..<InstallationImporter.laneCount).map { _ in
+        ImportQueue<[ImportedInstallation]>(elementsMax: chunksMax)
+    }
+    private let state = Locked(Counts())
+
+    /// Of all rows, once the lanes have ended.
+    var counts: Counts { state.withLock { $0 } }
+
+    /// Waits for installations of a lane; nil at the end.
+    func next(_ lane: Int) throws -> [ImportedInstallation]? { try lanes[lane].next() }
+
+    /// Stops reading.
+    func stop() { finish(.success(())) }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        for lane in lanes { lane.finish(result) }
+    }
+
+    /// Starts the thread.
+    func start(_ files: ImportFiles, _ plan: ImportPlan, _ rejects: RejectedLines) {
+        let thread = Thread { [self] in
+            finish(
+                Result {
+                    var reading = Reading(plan, rejects)
+                    try files.forEachPart { part in
+                        let knownBefore = reading.counts.known
+                        try read(part, &reading)
+                        reading.counts.knownByFile[part.file, default: 0] += reading.counts.known - knownBefore
+                        return !reading.isFinished
+                    }
+                    for lane in lanes.indices { flush(lane, &reading) }
+                    reading.counts.notUnderstood = reading.reader.notUnderstood
+                    let counts = reading.counts
+                    state.withLock { $0 = counts }
+                    try rejects.close()
+                })
+        }
+        thread.name = "import-reader"
+        thread.start()
+    }
+
+    /// The state of the thread.
+    private struct Reading {
+        let source: ImportSource
+        let rejects: RejectedLines
+        let undated: Timestamp?
+        let topics: ImportTopics?
+        var reader: ImportReader
+        var choice: RowChoice?
+        /// By lane.
+        var chunks = [[ImportedInstallation]](repeating: [], count: InstallationImporter.laneCount)
+        var counts = Counts()
+        /// To the chunks.
+        var added = 0
+        var number: Int64 = 0
+        /// Whether loading has failed, so that reading more rows is useless.
+        var isFinished = false
+
+        init(_ plan: ImportPlan, _ rejects: RejectedLines) {
+            (source, self.rejects, undated, topics) = (plan.source, rejects, plan.undated, plan.topics)
+            (reader, choice) = (plan.reader, plan.choice)
+        }
+    }
+
+    private func read(_ part: ImportFiles.Part, _ reading: inout Reading) throws {
+        switch reading.source {
+        case .own(let names): try readOwn(part, names, &reading)
+        case .foreign(let reader): try readForeign(part, reader, &reading)
+        }
+    }
+
+    private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
+        if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
+        // The lines of a small file are written in one transaction: their order decides which one of a token is new.
+        let isFirstSet = reading.added < InstallationImporter.installationsPerTransaction
+        let lane = isFirstSet ? 0 : InstallationImporter.lane(of: installation)
+        reading.added += 1
+        reading.chunks[lane].append(installation)
+        if reading.chunks[lane].count == Self.chunkCount { flush(lane, &reading) }
+    }
+
+    /// Puts a chunk into its queue.
+    private func flush(_ lane: Int, _ reading: inout Reading) {
+        let chunk = reading.chunks[lane]
+        reading.chunks[lane] = []
+        if !chunk.isEmpty, !lanes[lane].put(chunk) { reading.isFinished = true }
+    }
+
+    private func reject(_ part: ImportFiles.Part, _ line: Int, _ faults: ImportFaults, _ reading: inout Reading) throws
+    {
+        reading.counts.rejected += 1
+        try reading.rejects.add(part.name, line, faults)
+    }
+}
+
+// MARK: - Our own format
+
+extension ImportInput {
+    private func readOwn(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
+        var names = names
+        var elements = JSONElements(wrappers: ImportSource.ownWrappers)
+        switch InputShape(part.bytes.peek(InputShape.peekBytes), elements) {
+        case nil: _ = try part.bytes.read()
+        case .xml: return
+        case .table: try readTable(part, names, &reading)
+        case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, JSONLine.cut)
+        case .elements:
+            try readObjects(part, &names, &reading) { bytes, isEnd throws(ImportFaults) in
+                try elements.cut(bytes, isEnd: isEnd)
+            }
+            if !elements.isComplete { reading.counts.endsEarly.append(part.name) }
+        }
+    }
+
+    private func readObjects(
+        _ part: ImportFiles.Part, _ names: inout ImportNames, _ reading: inout Reading,
+        isPart: (ArraySlice<UInt8>) -> Bool = { _ in false },
+        _ cut: (ArraySlice<UInt8>, Bool) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>?
+    ) throws {
+        var cutter = RecordCutter(part.bytes)
+        var isCutOff = false
+        while !reading.isFinished, !isCutOff, let (line, content) = try cutter.next(cut) {
+            if case .success(let bytes) = content, cutter.isInOpenLine, isPart(bytes) {
+                isCutOff = true
+                continue
+            }
+            let record = Result { () throws(ImportFaults) in try JSONLine.record(content.get(), &names) }
+            try take(record, part, line, &reading)
+        }
+        reading.counts.unknownNames = names.unknown
+        if cutter.endsEarly || isCutOff { reading.counts.endsEarly.append(part.name) }
+    }
+
+    private func readTable(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
+        var cutter = RecordCutter(part.bytes)
+        guard let (_, header) = try cutter.next(CSVRecord.cut) else { return }
+        let columns = try CSVColumns(header, names)
+        reading.counts.unknownNames = columns.names.unknown
+        while !reading.isFinished, let (line, fields) = try cutter.next(CSVRecord.cut) {
+            let record = Result { () throws(ImportFaults) in try columns.record(fields.get()) }
+            try take(record, part, line, &reading)
+        }
+        if cutter.endsEarly { reading.counts.endsEarly.append(part.name) }
+    }
+
+    private func take(
+        _ record: Result<ImportRecord, ImportFaults>, _ part: ImportFiles.Part, _ line: Int, _ reading: inout Reading
+    ) throws {
+        do throws(ImportFaults) {
+            add(try reading.reader.installation(try record.get()), &reading)
+        } catch {
+            try reject(part, line, error, &reading)
+        }
+        reading.counts.read += 1
+    }
+}
+
+// MARK: - Other systems
+
+extension ImportInput {
+    private func readForeign(_ part: ImportFiles.Part, _ reader: ForeignReader, _ reading: inout Reading) throws {
+        guard var rows = try ForeignRows(part.bytes, reader.format.elements) else { return }
+        while !reading.isFinished, let (line, row) = try rows.next() {
+            switch row {
+            case .failure(let faults):
+                try choose(.failure(faults), part, line, &reading)
+            case .success(let row):
+                for row in reader.format.expand(row) {
+                    let found = Result { () throws(ImportFaults) in (row, try reader.outcome(of: row)) }
+                    try choose(found, part, line, &reading)
+                }
+            }
+        }
+        if rows.endsEarly { reading.counts.endsEarly.append(part.name) }
+    }
+
+    /// Loads a row if it is the newest one of its token.
+    private func choose(
+        _ found: Result<(ForeignRow, ForeignOutcome), ImportFaults>, _ part: ImportFiles.Part, _ line: Int,
+        _ reading: inout Reading
+    ) throws {
+        defer { reading.counts.read += 1 }
+        let isOlder = try reading.choice?.older.contains(reading.number) ?? false
+        let supplements = try reading.choice?.completions.supplements(for: reading.number) ?? []
+        reading.number += 1
+        do throws(ImportFaults) {
+            let (row, outcome) = try found.get()
+            if isOlder {
+                reading.counts.duplicates += 1
+                return
+            }
+            switch outcome {
+            case .needsEnvironment: break
+            case .skipped(let kind): reading.counts.skipped[kind, default: 0] += 1
+            case .installation(let identity): try load(row, identity, supplements, &reading)
+            }
+        } catch {
+            try reject(part, line, error, &reading)
+        }
+    }
+
+    /// Only APNs has a state for users who do not want notifications; others are left out.
+    private func load(
+        _ row: ForeignRow, _ identity: ForeignIdentity, _ supplements: [RowSupplement], _ reading: inout Reading
+    ) throws(ImportFaults) {
+        guard case .foreign(let reader) = reading.source else { return }
+        if identity.isOptedOut, !identity.token.provider.isApple {
+            reading.counts.skipped[reader.optOut(of: row) ?? .optedOut, default: 0] += 1
+            return
+        }
+        let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
+        let whole = reader.supplement(of: row)?.completed(by: supplements)
+        var unread: [(field: ImportField, value: String)] = []
+        var record = reader.record(row, identity, unread: &unread)
+        record[.userID] = record[.userID] ?? whole?.user
+        var installation = try reading.reader.installation(record, times: times)
+        for (field, value) in unread { reading.reader.notUnderstood.add(field, value) }
+        if let topics = reading.topics {
+            let found = topics.choices(of: whole?.tags ?? reader.tags(of: row))
+            installation.topicChoices = found.choices
+            reading.counts.ignoredTags += found.ignored
+        }
+        add(installation, &reading)
+    }
+}
+
+extension CSVColumns {
+    /// - Throws: `ImportFailure` for a header that cannot be read, or without the required columns.
+    init(_ header: Result<[String?], ImportFaults>, _ names: ImportNames) throws {
+        do { self = try CSVColumns(header: header.get(), names) } catch let faults as ImportFaults {
+            throw ImportFailure("The header cannot be read: \(faults.faults[0].reason.detail)")
+        }
+    }
+}
+
+/// Why an import failed.
+struct ImportFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

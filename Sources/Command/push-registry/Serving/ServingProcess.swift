@@ -1,0 +1,38 @@
+import Basics
+import PushRegistry
+import RegistryAPI
+import Telemetry
+
+/// This process, for the page of operations.
+struct ServingProcess: Sendable {
+    private let name = String(hex: UInt32.random(in: .min ... .max))
+    private let startedAt = Timestamp.now()
+
+    /// What the process did since its start, by its metrics.
+    func rates(_ metrics: PrometheusRegistry) -> ProcessCounts {
+        let requests = metrics.sums(of: RequestMetrics.countLabel, by: "status")
+        let registrations = metrics.sums(
+            of: RequestMetrics.countLabel, by: "status",
+            where: [("route", RegistryService.registrationPattern), ("method", "PUT")])
+        return ProcessCounts(
+            process: name, startedAt: startedAt, requests: Self.sums(requests, by: Self.statusClass),
+            registrations: Self.sums(registrations, by: Self.result))
+    }
+
+    private static func sums(_ counts: [String: Int64], by name: (String) -> String) -> [String: Int64] {
+        Dictionary(counts.map { (name($0.key), $0.value) }, uniquingKeysWith: +)
+    }
+
+    private static func statusClass(_ status: String) -> String {
+        Int(status) == nil ? status : "\(status.prefix(1))xx"
+    }
+
+    private static func result(_ status: String) -> String {
+        switch status {
+        case "201": "created"
+        case "200": "accepted"
+        case let status where status.hasPrefix("4"): "refused"
+        default: "failed"
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Basics
+import CCurl
+import Glibc
+
+/// The state of one fetch, which libcurl's callbacks read and change. Used by one thread.
+final class Exchange {
+    private let bytesMax: Int
+    private let mayReach: (Reach) -> Bool
+
+    private var bytes: [UInt8] = []
+    private var isTooLarge = false
+    /// The values of `Cache-Control` of the last response.
+    private var cacheControl: [String] = []
+    /// The last refused address.
+    private var refused: IPAddress?
+
+    init(bytesMax: Int, mayReach: @escaping (Reach) -> Bool) {
+        self.bytesMax = bytesMax
+        self.mayReach = mayReach
+    }
+
+    /// Makes a handle call this exchange, which must outlive the handle.
+    ///
+    /// - Returns: the code of libcurl.
+    func attach(to handle: UnsafeMutableRawPointer, of library: inout curl_library_) -> Int32 {
+        curl_set_callbacks_(
+            &library, handle, Unmanaged.passUnretained(self).toOpaque(),
+            { Exchange.of($3)?.takeHeader($0, $1 * $2) ?? 0 }, { Exchange.of($3)?.takeBody($0, $1 * $2) ?? 0 },
+            { context, _, address in Exchange.of(context)?.openSocket(address) ?? CURL_SOCKET_BAD_ })
+    }
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> Exchange? {
+        context.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// Takes one header line with its line end. The responses of redirects have headers and bodies, too.
+    private func takeHeader(_ data: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        let line = String(decoding: UnsafeRawBufferPointer(start: data, count: count), as: UTF8.self)
+        if line.hasPrefix("HTTP/") {
+            cacheControl = []
+            bytes = []
+        }
+        let name = "cache-control:"
+        if line.prefix(name.count).lowercased() == name { cacheControl.append(String(line.dropFirst(name.count))) }
+        return count
+    }
+
+    /// Returning another count than `count` ends the fetch.
+    private func takeBody(_ data: UnsafeMutablePointer<CChar>?, _ count: Int) -> Int {
+        guard bytes.count + count <= bytesMax else {
+            isTooLarge = true
+            return 0
+        }
+        bytes.append(contentsOf: UnsafeRawBufferPointer(start: data, count: count))
+        return count
+    }
+
+    private func openSocket(_ peer: UnsafeMutablePointer<curl_sockaddr_>?) -> Int32 {
+        guard let peer, let offset = MemoryLayout<curl_sockaddr_>.offset(of: \.address) else {
+            return CURL_SOCKET_BAD_
+        }
+        // The pointer is derived from the whole structure, because an IPv6 address is longer than the member.
+        let start = UnsafeRawPointer(peer) + offset
+        guard let address = IPAddress(start.assumingMemoryBound(to: sockaddr.self)) else {
+            return CURL_SOCKET_BAD_
+        }
+        guard mayReach(address.reach) else {
+            refused = address
+            return CURL_SOCKET_BAD_
+        }
+        return socket(peer.pointee.family, peer.pointee.kind | Int32(SOCK_CLOEXEC.rawValue), peer.pointee.protocol)
+    }
+
+    /// - Parameter reason: libcurl's description of the code.
+    func document(code: Int32, status: Int, reason: String) throws(FetchFailure) -> FetchedDocument {
+        if isTooLarge { throw .tooLarge(bytesMax: bytesMax) }
+        guard code == CURLE_OK_ else {
+            throw refused.map { .refusedAddress($0.description) } ?? .transport(reason)
+        }
+        guard status == 200 else { throw .status(status) }
+        let maxAge = cacheControl.isEmpty ? nil : CacheControl(cacheControl.joined(separator: ",")).maxAge
+        return FetchedDocument(bytes: bytes, maxAge: maxAge)
+    }
+}

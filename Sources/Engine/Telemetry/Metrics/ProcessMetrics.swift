@@ -1,0 +1,88 @@
+import Basics
+import Foundation
+import Glibc
+
+/// The resources that the process uses, from `/proc/self` (proc(5)), under the names that all Prometheus clients use.
+/// Unreadable values are omitted.
+enum ProcessMetrics {
+    static let names = [
+        "log_lines_dropped_total",
+        "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds",
+    ]
+
+    static func families() -> [MetricFamily] {
+        let stat = statFields()
+        return [
+            family(
+                names[0], .counter,
+                help: "Log lines dropped because the reader was too slow, or because writing failed.",
+                value: Double(LogOutput.standardError.droppedLineCount)),
+            family(names[1], .counter, help: "CPU time used, user and system.", value: stat.flatMap(cpuSeconds)),
+            family(names[2], .gauge, help: "Open file descriptors.", value: openDescriptors.value(at: .now)),
+            family(names[3], .gauge, help: "Resident memory.", value: stat.flatMap(residentBytes)),
+            family(names[4], .gauge, help: "When the process started, in Unix time.", value: startTime),
+        ].compactMap(\.self)
+    }
+
+    private static func family(
+        _ name: String, _ kind: MetricFamily.Kind, help: String, value: Double?
+    ) -> MetricFamily? {
+        value.map { MetricFamily(name: name, kind: kind, help: help, series: ["": GaugeSeries($0)]) }
+    }
+
+    /// The fields after the program's name. The name is in parentheses and may contain some itself. The first field
+    /// here is field 3 of proc(5).
+    private static func statFields() -> [Double]? {
+        guard let text = contents("/proc/self/stat"), let nameEnd = text.lastIndex(of: ")") else { return nil }
+        let fields = text[nameEnd...].dropFirst().split(separator: " ").map { Double($0) ?? 0 }
+        return fields.count > 21 ? fields : nil
+    }
+
+    /// `utime` and `stime`, fields 14 and 15.
+    private static func cpuSeconds(_ stat: [Double]) -> Double {
+        (stat[11] + stat[12]) / ticksPerSecond
+    }
+
+    /// `rss`, field 24, in pages.
+    private static func residentBytes(_ stat: [Double]) -> Double {
+        stat[21] * Double(sysconf(CInt(_SC_PAGESIZE)))
+    }
+
+    /// One less than the listing: the listing itself opens a descriptor. With many connections it takes milliseconds.
+    private static let openDescriptors = CachedSecond {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")).map { Double($0.count - 1) }
+    }
+
+    /// `starttime`, field 22, counts from the boot time, `btime` of `/proc/stat`.
+    private static let startTime: Double? = {
+        guard let stat = statFields(), let system = contents("/proc/stat") else { return nil }
+        let line = system.split(separator: "\n").first { $0.hasPrefix("btime ") }
+        let bootTime = line.flatMap { Double($0.dropFirst("btime ".count)) }
+        return bootTime.map { $0 + stat[19] / ticksPerSecond }
+    }()
+
+    private static let ticksPerSecond = Double(sysconf(CInt(_SC_CLK_TCK)))
+
+    private static func contents(_ path: String) -> String? {
+        FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+/// A figure that is measured at most once a second.
+final class CachedSecond: Sendable {
+    private let measure: @Sendable () -> Double?
+    private let last = Locked<(value: Double?, at: ContinuousClock.Instant)?>(nil)
+
+    init(_ measure: @escaping @Sendable () -> Double?) {
+        self.measure = measure
+    }
+
+    func value(at now: ContinuousClock.Instant) -> Double? {
+        last.withLock { last in
+            if let last, now - last.at < .seconds(1) { return last.value }
+            let value = measure()
+            last = (value, now)
+            return value
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import Basics
+public import CoreMetrics
+
+/// Stores the process's metrics and renders them for Prometheus: the back end of swift-metrics.
+///
+/// Handles with the same label and dimensions share their value. Counting takes no lock, but creating a handle and
+/// rendering do, so callers should keep the handles that they use often. If `seriesMax` is reached, or if the name
+/// belongs to a metric of another kind, the new handle counts nothing and `metrics_series_dropped_total` grows.
+///
+/// A counter's name gets the suffix `_total` if it lacks it; in other names only characters that Prometheus refuses
+/// become underscores. A `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that
+/// aggregates is a histogram; one that does not (a `Gauge`) and a `Meter` are gauges.
+public final class PrometheusRegistry: Sendable {
+    private let configuration: PrometheusConfiguration
+    private let table: Locked<SeriesTable>
+    private let dropped = CounterSeries()
+
+    /// Pass it to `MetricsSystem.bootstrap`, or as the factory of single metrics.
+    public init(_ configuration: PrometheusConfiguration = PrometheusConfiguration()) {
+        self.configuration = configuration
+        let ownNames = [Self.droppedName] + ProcessMetrics.names
+        table = Locked(SeriesTable(seriesMax: configuration.seriesMax, reservedNames: ownNames))
+    }
+
+    private static let droppedName = "metrics_series_dropped_total"
+
+    /// All metrics in the text exposition format 0.0.4, sorted by name and then by labels, including the process's
+    /// current resource usage. It reads a few files of `/proc`, which does not access the disk.
+    public func render() -> [UInt8] {
+        let families = table.withLock { Array($0.families.values) } + [droppedFamily] + ProcessMetrics.families()
+        var text = ExpositionText()
+        for family in families.sorted(by: { $0.name < $1.name }) {
+            family.write(to: &text)
+        }
+        return text.bytes
+    }
+
+    /// The whole counts of the series of a counter, each with the text of its labels.
+    func counters(of name: String) -> [(labels: String, count: Int64)] {
+        let family = table.withLock { $0.families[name] }
+        return family?.series.compactMap { labels, series in
+            (series as? CounterSeries).map { (labels, $0.count) }
+        } ?? []
+    }
+
+    private var droppedFamily: MetricFamily {
+        MetricFamily(
+            name: Self.droppedName, kind: .counter,
+            help: "Metrics dropped: too many series, or one name for two kinds of metric.",
+            series: ["": dropped])
+    }
+}
+
+// MARK: - Counting on one thread
+
+/// Makes counters and timers of which each has values of its own, which are added when the registry renders. Threads
+/// that each have one do not slow each other down. For handles that are kept: their values stay forever.
+struct PartFactory: MetricsFactory {
+    let registry: PrometheusRegistry
+
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        registry.counter(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
+    }
+
+    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        registry.timer(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
+    }
+
+    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        registry.makeMeter(label: label, dimensions: dimensions)
+    }
+
+    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        registry.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
+    }
+
+    func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        registry.makeFloatingPointCounter(label: label, dimensions: dimensions)
+    }
+
+    func destroyCounter(_ handler: any CounterHandler) {}
+    func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
+    func destroyMeter(_ handler: any MeterHandler) {}
+    func destroyRecorder(_ handler: any RecorderHandler) {}
+    func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+// MARK: - Creating
+
+extension PrometheusRegistry: MetricsFactory {
+    /// Sums whole amounts above 0; ignores others.
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        counter(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    /// Sums finite amounts above 0; ignores others.
+    public func makeFloatingPointCounter(
+        label: String, dimensions: [(String, String)]
+    ) -> any FloatingPointCounterHandler {
+        counter(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    /// A gauge, starting at 0.
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        gauge(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    /// A histogram with the bounds of its description or `recorderBuckets` if `aggregate`, else a gauge.
+    public func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        let recorder: (any RecorderHandler)? =
+            aggregate
+            ? histogram(label, dimensions, bounds: configuration.recorderBuckets) : gauge(label, dimensions)
+        return recorder ?? NOOPMetricsHandler.instance
+    }
+
+    /// A histogram in seconds, with the bounds of its description or `timerBuckets`.
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        timer(label, dimensions) ?? NOOPMetricsHandler.instance
+    }
+
+    fileprivate func timer(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries? {
+        histogram(label, dimensions, bounds: configuration.timerBuckets)
+    }
+
+    fileprivate func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
+        series(.counter, PrometheusName.counter(label), label: label, dimensions: dimensions) { CounterSeries() }
+    }
+
+    private func gauge(_ label: String, _ dimensions: [(String, String)]) -> GaugeSeries? {
+        series(.gauge, PrometheusName.metric(label), label: label, dimensions: dimensions) { GaugeSeries() }
+    }
+
+    private func histogram(
+        _ label: String, _ dimensions: [(String, String)], bounds: [Double]
+    ) -> HistogramSeries? {
+        series(.histogram, PrometheusName.metric(label), label: label, dimensions: dimensions) {
+            HistogramSeries(bounds: configuration.buckets(for: label) ?? bounds)
+        }
+    }
+
+    private func series<NewSeries: Series>(
+        _ kind: MetricFamily.Kind, _ name: String, label: String, dimensions: [(String, String)],
+        make: () -> NewSeries
+    ) -> NewSeries? {
+        let family = MetricFamily(name: name, kind: kind, help: configuration.help(for: label))
+        let labels = ExpositionText.labels(dimensions)
+        let series = table.withLock { $0.series(family, labels: labels, make: make) }
+        if series == nil { dropped.increment(by: 1 as Int64) }
+        return series
+    }
+}
+
+// MARK: - Destroying
+
+/// Destroying a handle removes its series, also for other handles that share it: their later counts are lost. A new
+/// handle starts a new series at zero.
+extension PrometheusRegistry {
+    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
+    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+
+    private func remove(_ handler: AnyObject) {
+        table.withLock { $0.remove(handler) }
+    }
+}

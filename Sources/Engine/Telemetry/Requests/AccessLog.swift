@@ -1,0 +1,219 @@
+import Basics
+import Glibc
+public import HTTPApplication
+import HTTPTypes
+import HTTPWire
+public import Logging
+import StrictJSON
+
+/// Writes one line for each finished request, at level info, in the format of the other log lines.
+///
+/// A line has the route's pattern and never the path, the query or a field, so that identifiers and tokens stay out of
+/// the log. It has no client address, which is personal data. JSON is written straight into a buffer, which costs a
+/// tenth of building metadata.
+///
+/// A busy service may log every nth success only. Every unsuccessful request is logged, at most
+/// `failuresPerSecondMax` a second: a client must not fill the log with its own mistakes.
+public final class AccessLog: RequestObserver {
+    /// Lines about unsuccessful requests, in one second. Further ones are counted, and the count is logged.
+    public static let failuresPerSecondMax = 1_000
+
+    private let label: String
+    /// The members of a JSON line that are the same in each.
+    private let fixedMembers: [UInt8]
+    private let format: LogFormat
+    private let isEnabled: Bool
+    private let output: LogOutput
+    private let successInterval: Int
+    private let state = Locked(State())
+
+    private struct State {
+        var successes = 0
+        var failures = FailureCount()
+        /// The last JSON line. Its memory serves the next one.
+        var buffer: [UInt8] = []
+        var renderedSecond: (second: time_t, text: [UInt8]) = (.min, [])
+    }
+
+    /// - Parameters:
+    ///   - label: the logger's name in the lines.
+    ///   - level: the log's level; above info nothing is written.
+    ///   - successInterval: one of so many successes is logged; a success is a complete response with a status below
+    ///     400.
+    public init(
+        label: String, format: LogFormat, level: Logger.Level = .info, output: LogOutput = .standardError,
+        successInterval: Int = 1
+    ) {
+        precondition(successInterval > 0, "the interval of logged successes must be at least 1")
+        self.label = label
+        fixedMembers = Self.fixedMembers(label)
+        self.format = format
+        self.output = output
+        self.successInterval = successInterval
+        isEnabled = level <= .info
+    }
+
+    /// Any thread may call it. It queues the line and returns.
+    public func didFinish(_ request: FinishedRequest) {
+        guard isEnabled else { return }
+        didFinish(request, at: .now)
+    }
+
+    func didFinish(_ request: FinishedRequest, at now: LogTime) {
+        state.withLock { state in
+            guard isLogged(request, now, &state) else { return }
+            write(request, now, &state)
+        }
+    }
+
+    private func isLogged(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) -> Bool {
+        if let suppressed = state.failures.begin(now.seconds) { reportSuppressed(suppressed, now) }
+        guard request.isSuccess else { return state.failures.admit() }
+        state.successes += 1
+        return successInterval == 1 || state.successes % successInterval == 1
+    }
+
+    private func write(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) {
+        switch format {
+        case .json:
+            state.buffer.removeAll(keepingCapacity: true)
+            writeJSON(request, now, &state)
+            output.write(state.buffer)
+        case .text: output.write(text("request", Self.metadata(request), at: now))
+        }
+    }
+
+    private func reportSuppressed(_ count: Int, _ now: LogTime) {
+        output.write(
+            line("too many failed requests: some were not logged", ["count": .stringConvertible(count)], at: now))
+    }
+}
+
+/// The failed requests of one second.
+private struct FailureCount {
+    private var second = time_t.min
+    private var count = 0
+
+    /// Resets the count if a new second has begun.
+    ///
+    /// - Returns: how many requests of the last second were not logged, if any.
+    mutating func begin(_ second: time_t) -> Int? {
+        guard second != self.second else { return nil }
+        defer { (self.second, count) = (second, 0) }
+        return count > AccessLog.failuresPerSecondMax ? count - AccessLog.failuresPerSecondMax : nil
+    }
+
+    mutating func admit() -> Bool {
+        count += 1
+        return count <= AccessLog.failuresPerSecondMax
+    }
+}
+
+// MARK: - Lines
+
+extension AccessLog {
+    private static func fixedMembers(_ label: String) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("level", Logger.Level.info.rawValue)
+            writer.member("logger", label)
+            writer.member("message", "request")
+        }
+        return Array(writer.bytes.dropFirst().dropLast())
+    }
+
+    /// Writes the same members, in the same order, as `JSONLogHandler` with the request's metadata.
+    private func writeJSON(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) {
+        var taken: [UInt8] = []
+        swap(&taken, &state.buffer)
+        var writer = JSONWriter(appendingTo: taken)
+        writer.object { writer in
+            writer.name("time")
+            writer.plainString { now.write(to: &$0, &state.renderedSecond) }
+            writer.raw(fixedMembers)
+            if !request.isComplete { writer.member("completed", false) }
+            writer.name("durationMs")
+            writer.number { $0.appendMilliseconds(request.duration) }
+            if let head = request.head { writer.member("method", head.method.rawValue) }
+            writer.member("requestBytes", request.requestBodyBytes)
+            writer.name("requestId")
+            writer.plainString { request.requestID.write(to: &$0) }
+            writer.member("responseBytes", request.responseBodyBytes)
+            writer.member("route", request.routePattern ?? RouteLabel.unmatched)
+            if let status = request.status { writer.member("status", status.code) }
+            if let trace = request.head.flatMap({ TraceParent($0) }) { writer.member("traceId", trace.traceID) }
+        }
+        state.buffer = writer.takeBytes()
+        state.buffer.append(UInt8(ascii: "\n"))
+    }
+
+    private func line(_ message: String, _ metadata: Logger.Metadata, at now: LogTime) -> [UInt8] {
+        switch format {
+        case .json: JSONLogHandler(label: label, output: output).render(event(message, metadata), at: now)
+        case .text: text(message, metadata, at: now)
+        }
+    }
+
+    private func text(_ message: String, _ metadata: Logger.Metadata, at now: LogTime) -> [UInt8] {
+        TextLogHandler(label: label, output: output).render(event(message, metadata), at: now)
+    }
+
+    private func event(_ message: String, _ metadata: Logger.Metadata) -> LogEvent {
+        LogEvent(
+            level: .info, message: "\(message)", error: nil, metadata: metadata, source: "Telemetry", file: #fileID,
+            function: #function, line: #line)
+    }
+
+    private static func metadata(_ request: FinishedRequest) -> Logger.Metadata {
+        var duration: [UInt8] = []
+        duration.appendMilliseconds(request.duration)
+        var metadata: Logger.Metadata = [
+            "route": .string(request.routePattern ?? RouteLabel.unmatched),
+            "requestId": .stringConvertible(request.requestID),
+            "durationMs": .string(String(decoding: duration, as: UTF8.self)),
+            "requestBytes": .stringConvertible(request.requestBodyBytes),
+            "responseBytes": .stringConvertible(request.responseBodyBytes),
+        ]
+        if let status = request.status { metadata["status"] = .stringConvertible(status.code) }
+        if let head = request.head {
+            metadata["method"] = .string(head.method.rawValue)
+            metadata["traceId"] = TraceParent(head).map { .string($0.traceID) }
+        }
+        if !request.isComplete { metadata["completed"] = .stringConvertible(false) }
+        return metadata
+    }
+}
+
+extension FinishedRequest {
+    fileprivate var isSuccess: Bool {
+        isComplete && (status.map { $0.code < 400 } ?? false)
+    }
+}
+
+extension LogTime {
+    /// Writes the time; its text up to the second is rendered once a second.
+    fileprivate func write(to bytes: inout [UInt8], _ rendered: inout (second: time_t, text: [UInt8])) {
+        if rendered.second != seconds {
+            var text: [UInt8] = []
+            LogTime(seconds: seconds, milliseconds: 0).write(to: &text)
+            // Up to the point before the milliseconds.
+            rendered = (seconds, Array(text.dropLast(4)))
+        }
+        bytes += rendered.text
+        bytes.appendDecimal(UInt(milliseconds), digitsMin: 3)
+        bytes.append(UInt8(ascii: "Z"))
+    }
+}
+
+extension [UInt8] {
+    /// Appends a duration in milliseconds, with microsecond precision: `1.5`.
+    fileprivate mutating func appendMilliseconds(_ duration: Duration) {
+        let microseconds = UInt64(Swift.max(0, duration.wholeNanoseconds)) / 1_000
+        appendDecimal(microseconds / 1_000)
+        append(UInt8(ascii: "."))
+        let fraction = microseconds % 1_000
+        guard fraction > 0 else { return append(UInt8(ascii: "0")) }
+        appendDecimal(fraction, digitsMin: 3)
+        while last == UInt8(ascii: "0") { removeLast() }
+    }
+}

@@ -1,0 +1,92 @@
+import Basics
+import CoreMetrics
+public import HTTPApplication
+import HTTPTypes
+import HTTPWire
+
+/// Counts requests by route, method and status, and measures durations by route and method.
+///
+/// Clients cannot choose labels, so the number of series is limited by the program's routes and responses. A path
+/// without a route is `unmatched`, a method that HTTP does not define is `other`, a request without a response has the
+/// status `none`. Input that is not a request is counted, but its duration is not recorded.
+///
+/// Create one for each event loop, so that neither its lock nor its counts are contended: the registry adds them up.
+public final class RequestMetrics: RequestObserver {
+    private struct Key: Hashable {
+        let route: String?
+        let method: MethodLabel
+
+        var dimensions: [(String, String)] {
+            [("route", route ?? RouteLabel.unmatched), ("method", method.rawValue)]
+        }
+    }
+
+    private struct Meters {
+        let duration: CoreMetrics.Timer
+        /// By status. A route has few of them, so a linear search is faster than hashing.
+        var counters: [(status: Int?, counter: Counter)] = []
+    }
+
+    private let factory: PartFactory
+    private let meters = Locked<[Key: Meters]>([:])
+
+    /// - Parameter registry: holds the series; all loops pass the same one.
+    public init(_ registry: PrometheusRegistry) {
+        factory = PartFactory(registry: registry)
+    }
+
+    /// Creates the metrics of a route, method and status when the first such request has finished.
+    public func didFinish(_ request: FinishedRequest) {
+        let key = Key(route: request.routePattern, method: MethodLabel(request.head?.method))
+        let (counter, duration) = meters.withLock { handles(key, request.status?.code, in: &$0) }
+        counter.increment()
+        if request.head != nil { duration.recordNanoseconds(request.duration.wholeNanoseconds) }
+    }
+
+    private func handles(
+        _ key: Key, _ status: Int?, in meters: inout [Key: Meters]
+    ) -> (Counter, CoreMetrics.Timer) {
+        var known = meters[key] ?? makeMeters(key)
+        for entry in known.counters where entry.status == status { return (entry.counter, known.duration) }
+        let counter = makeCounter(key, status)
+        known.counters.append((status, counter))
+        meters[key] = known
+        return (counter, known.duration)
+    }
+
+    private func makeMeters(_ key: Key) -> Meters {
+        let label = Self.durationLabel
+        return Meters(duration: CoreMetrics.Timer(label: label, dimensions: key.dimensions, factory: factory))
+    }
+
+    private func makeCounter(_ key: Key, _ status: Int?) -> Counter {
+        let dimensions = key.dimensions + [("status", status.map(String.init) ?? "none")]
+        return Counter(label: Self.countLabel, dimensions: dimensions, factory: factory)
+    }
+}
+
+extension RequestMetrics {
+    /// A counter with the labels `route`, `method` and `status`.
+    public static let countLabel = "http_requests_total"
+    private static let durationLabel = "http_request_duration_seconds"
+
+    /// Help texts and buckets of these metrics.
+    public static let descriptions = [
+        MetricDescription(prefix: countLabel, help: "Finished requests by route, method and status."),
+        MetricDescription(
+            prefix: durationLabel, help: "Time from the end of a request's head to the end of its response.",
+            buckets: PrometheusConfiguration.latencyBuckets),
+    ]
+}
+
+/// The route label of a request without a route.
+enum RouteLabel {
+    static let unmatched = "unmatched"
+}
+
+extension Duration {
+    /// Whole nanoseconds, truncated; clamped to three centuries.
+    var wholeNanoseconds: Int64 {
+        Int64(clamping: attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,34 @@
+import Basics
+import Crypto
+import PushRegistry
+
+/// Values that are derived from apps' signing keys for one purpose, and cached: a derivation costs more than its use.
+public final class DerivedKeys<Value: Sendable>: Sendable {
+    /// The most cached values, above the number of keys in use; a full cache is emptied.
+    private static var cachedMax: Int { 4_096 }
+
+    private let derive: @Sendable (AppSigningKey) -> Value
+    private let cache = Locked<[AppSigningKey: Value]>([:])
+
+    public init(_ derive: @escaping @Sendable (AppSigningKey) -> Value) {
+        self.derive = derive
+    }
+
+    public subscript(key: AppSigningKey) -> Value {
+        if let known = cache.withLock({ $0[key] }) { return known }
+        let value = derive(key)
+        cache.withLock { cache in
+            if cache.count >= Self.cachedMax { cache.removeAll() }
+            cache[key] = value
+        }
+        return value
+    }
+}
+
+extension SymmetricKey {
+    /// A key for one purpose (HKDF, RFC 5869). A key of one purpose reveals nothing about those of others.
+    public init(derivedFrom bytes: [UInt8], for purpose: String) {
+        self = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: bytes), info: Array(purpose.utf8), outputByteCount: 32)
+    }
+}

@@ -1,0 +1,111 @@
+// POST /v1/apps/{app}/audience/breakdown
+
+import HTTPApplication
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var breakDownAudience: Route {
+        appRoute(
+            .post, Self.audiencePattern + "/breakdown", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
+            let bytes = try request.jsonBody()
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app), members: ["by", "limit", "explain"], BreakdownOptions.init)
+            }
+            let audience = try await audience(body, of: call.app)
+            let breakdown = try await audiences.breakDown(
+                audience, by: body.options.fields, limit: body.options.limit,
+                explains: body.explains)
+            let notes = try await AudienceNote.notes(
+                on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude
+            ) { values in
+                try await parsing(bytes.count) { FilterLocations(bytes, values, in: vocabulary(of: call.app)) }
+            }
+            return .json(JSONWriter(breakdown, by: body.options.fields, notes))
+        }
+    }
+}
+
+/// The members `by` and `limit`.
+struct BreakdownOptions {
+    static let fieldsMax = 3
+
+    let fields: [AudienceField]
+    let limit: Int
+
+    /// Nil after a fault.
+    init?(_ root: JSONObject) {
+        let fields = root.breakdownFields(among: AudienceField.allCases.filter(\.isDiscrete))
+        guard let limit = root.limit(), let fields else { return nil }
+        self.fields = fields
+        self.limit = limit
+    }
+}
+
+extension JSONObject {
+    /// The member `by`: from one to three different fields.
+    ///
+    /// - Returns: nil if there is no such array. Refuses invalid elements.
+    func breakdownFields(among allowed: [AudienceField]) -> [AudienceField]? {
+        guard let array = required("by")?.array(elementsMax: BreakdownOptions.fieldsMax) else { return nil }
+        var fields: [AudienceField] = []
+        for element in array {
+            guard let name = element.text() else { continue }
+            guard let field = AudienceField(rawValue: name), allowed.contains(field) else {
+                let hint = NearestName.hint(for: name, among: allowed.map(\.rawValue))
+                element.refuse(.unknownField, "`by` does not accept this field. " + hint)
+                continue
+            }
+            if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
+            fields.append(field)
+        }
+        if array.isEmpty { array.value.refuse(.required, "At least one field is required.") }
+        return fields
+    }
+}
+
+extension JSONWriter {
+    /// `{asOf, total, overlapping?, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
+    fileprivate init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
+        self.init(capacity: 96 * (breakdown.groups.count + 2))
+        object { writer in
+            writer.member("asOf", breakdown.asOf.description)
+            writer.member("total", breakdown.total)
+            if fields.contains(.topic) { writer.member("overlapping", true) }
+            writer.name("groups")
+            writer.array { writer in
+                for group in breakdown.groups { writer.group(group, by: fields) }
+            }
+            writer.name("rest")
+            writer.object { writer in
+                writer.member("groups", breakdown.restGroups)
+                writer.member("count", breakdown.restCount)
+            }
+            writer.member(notes)
+            writer.member(breakdown.plan)
+        }
+    }
+
+    private mutating func group(_ group: AudienceBreakdown.Group, by fields: [AudienceField]) {
+        object { writer in
+            for (field, value) in zip(fields, group.values) {
+                writer.name(field.rawValue)
+                writer.value(value, of: field)
+            }
+            writer.member("count", group.count)
+        }
+    }
+
+    /// A value in the field's JSON type; `null` for a missing value.
+    private mutating func value(_ text: String?, of field: AudienceField) {
+        guard let text else { return null() }
+        switch field.kind {
+        case .offset, .flag: raw(text.utf8)
+        default: string(text)
+        }
+    }
+}

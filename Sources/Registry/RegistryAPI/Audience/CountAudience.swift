@@ -1,0 +1,91 @@
+// POST /v1/apps/{app}/audience/count
+// GET /v1/apps/{app}/audience/count
+
+import HTTPApplication
+import HTTPTypes
+import HTTPWire
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var countAudience: Route {
+        appRoute(
+            .post, Self.audiencePattern + "/count", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
+            let bytes = try request.jsonBody()
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain", "sample"]) {
+                    SampleOption($0)
+                }
+            }
+            let audience = try await audience(body, of: call.app)
+            let count = try await audiences.count(audience, explains: body.explains)
+            let sample = try await sample(of: audience, body.options, in: call.app)
+            let notes = try await AudienceNote.notes(
+                on: audience, unknown: count.unknown, hasInclude: body.hasInclude
+            ) { values in
+                try await parsing(bytes.count) { FilterLocations(bytes, values, in: vocabulary(of: call.app)) }
+            }
+            return .json(JSONWriter(count, notes, sample: sample))
+        }
+    }
+
+    /// The opaque ids of the first installations of the audience, in the order of an export; nil if none are wanted.
+    private func sample(of audience: Audience, _ option: SampleOption, in app: App) async throws -> [String]? {
+        guard let limit = option.limit else { return nil }
+        let names = try await opaqueNames(in: app)
+        let page = try await audiences.page(audience, after: nil, limit: limit, explains: false)
+        return page.items.map { item in
+            String(decoding: names.id(Array(item.installID.rawValue.utf8)), as: UTF8.self)
+        }
+    }
+
+    /// Counts by a flat filter in the query.
+    var countAudienceByQuery: Route {
+        appRoute(.get, Self.audiencePattern + "/count", allowing: Self.audienceRoles) { request, call in
+            let query = try FilterQuery(request, in: vocabulary(of: call.app))
+            let audience = try await audience(query, of: call.app)
+            let count = try await audiences.count(audience, explains: false)
+            let items = try request.head.queryItems().map { (name: $0.name, value: $0.value) }
+            let notes = await AudienceNote.notes(
+                on: audience, unknown: count.unknown, hasInclude: query.hasInclude
+            ) {
+                FilterLocations(items, $0, in: vocabulary(of: call.app))
+            }
+            return .json(JSONWriter(count, notes))
+        }
+    }
+}
+
+/// The member `sample`.
+private struct SampleOption: Sendable {
+    private static let allowed: ClosedRange<Int64> = 1...20
+
+    /// Nil if no sample is wanted.
+    let limit: Int?
+
+    /// Nil after a fault.
+    init?(_ root: JSONObject) {
+        guard root.value("sample") != nil else {
+            limit = nil
+            return
+        }
+        guard let number = root.integer("sample", in: Self.allowed) else { return nil }
+        limit = Int(number)
+    }
+}
+
+extension JSONWriter {
+    /// `{count, asOf, sample?, notes?}`.
+    fileprivate init(_ count: AudienceCount, _ notes: [AudienceNote], sample: [String]? = nil) {
+        self.init()
+        object { writer in
+            writer.member("count", count.count)
+            writer.member("asOf", count.asOf.description)
+            if let sample { writer.member("sample", sample) }
+            writer.member(notes)
+            writer.member(count.plan)
+        }
+    }
+}

@@ -1,0 +1,165 @@
+// POST /v1/apps/{app}/audience/export
+
+import HTTPApplication
+import HTTPTypes
+import Logging
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    /// Streams an audience of any size in constant memory: rows are read only as fast as the client takes them. After
+    /// an error the connection is reset, so that a complete response is a complete export.
+    var exportAudience: Route {
+        appRoute(
+            .post, Self.audiencePattern + "/export", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
+            let bytes = try exportBody(of: request)
+            let names = try await names(for: call)
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app),
+                    members: ["format", "fields", "after", "spreadsheetSafe", "message"]
+                ) { root in
+                    try ExportOptions(root, names, call.caller)
+                }
+            }
+            let (audience, options) = (try await audience(body, of: call.app), body.options)
+            var message: HandedOutMessage?
+            if let reference = options.message { message = try await handedOut(reference, for: body.filter, by: call) }
+            let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
+            let encoder = ExportEncoder(
+                options.fields, options.format, names, ids: ids, message: message,
+                isSpreadsheetSafe: options.isSpreadsheetSafe)
+            let slot = try await audiences.makeExportSlot()
+            audit.read("audience export begun", options.metadata, by: call, in: request)
+            return ServerResponse(
+                .ok,
+                fields: [
+                    .contentType: options.format.mediaType,
+                    .contentDisposition:
+                        "attachment; filename=\"\(call.app.id)-audience.\(options.format.rawValue)\"",
+                ],
+                body: .stream { writer in
+                    defer { withExtendedLifetime(slot) {} }
+                    let rows = try await export(audience, encoder, after: options.after, to: writer)
+                    audit.read("audience export ended", ["rows": "\(rows)"], by: call, in: request)
+                })
+        }
+    }
+
+    /// The JSON of an export. The console's page also sends it as the field `body` of a form, because a browser
+    /// downloads the response to a form without keeping it in memory.
+    private func exportBody(of request: ServerRequest) throws -> [UInt8] {
+        guard case .session = authentication, let text = try request.formField("body") else {
+            return try request.jsonBody()
+        }
+        return Array(text.utf8)
+    }
+
+    /// - Returns: the number of rows.
+    private func export(
+        _ audience: Audience, _ encoder: ExportEncoder, after: InstallID?, to writer: ResponseBodyWriter
+    ) async throws -> Int {
+        var count = 0
+        var batch = HandedOutMessage.Batch()
+        do {
+            try await writer.write(encoder.header)
+            try await audiences.export(audience, encoder.columns, after: after) { rows in
+                let bytes = try encoder.encode(rows, &batch)
+                // Targets are stored before their rows are sent. Other rows are counted many at a time.
+                if let message = encoder.message, !batch.targets.isEmpty || batch.rows >= Self.countedRows {
+                    try await self.count(&batch, of: message)
+                }
+                try await writer.write(bytes)
+                count += rows.count
+            }
+        } catch {
+            // Counts the written rows, also if the client has closed the connection.
+            if let message = encoder.message { try? await self.count(&batch, of: message) }
+            throw error
+        }
+        if let message = encoder.message { try await self.count(&batch, of: message) }
+        return count
+    }
+
+    /// Rows of an export that are counted together. If the process is killed, at most this many sent rows are not
+    /// counted.
+    private static let countedRows = 10_000
+}
+
+/// The members `format`, `fields`, `after`, `spreadsheetSafe` and `message`.
+struct ExportOptions: Sendable {
+    let format: ExportFormat
+    let fields: [ExportField]
+    let after: InstallID?
+    /// Whether the CSV is safe to open in a spreadsheet: any client can set the carrier and the device model. True by
+    /// default for marketing, false for senders, whose programs need every byte unchanged.
+    let isSpreadsheetSafe: Bool
+    let message: MessageReference?
+
+    /// Nil after a fault.
+    ///
+    /// - Throws: 403 for fields that the caller's role must not see.
+    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
+        message = try MessageReference(root, caller)
+        let format = Self.format(root)
+        let after = root.cursor("after", names)
+        let fields = try Self.fields(root, format ?? .ndjson, caller)
+        let isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
+        guard let format, let fields else { return nil }
+        self.format = format
+        self.isSpreadsheetSafe = isSpreadsheetSafe
+        self.fields = fields
+        self.after = after
+    }
+
+    private static func format(_ root: JSONObject) -> ExportFormat? {
+        guard let value = root.value("format") else { return .ndjson }
+        guard let name = value.text() else { return nil }
+        guard let format = ExportFormat(rawValue: name) else {
+            let names = ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+            value.refuse(.unknownValue, "This must be one of \(names).")
+            return nil
+        }
+        return format
+    }
+
+    private static func fields(
+        _ root: JSONObject, _ format: ExportFormat, _ caller: Caller
+    ) throws(RefusedCall) -> [ExportField]? {
+        let isSender = caller.has(any: [.sender])
+        guard let value = root.value("fields") else { return ExportField.standard(sender: isSender, format) }
+        guard let array = value.array(elementsMax: .max) else { return nil }
+        var fields: [ExportField] = []
+        for element in array {
+            guard let name = element.text() else { continue }
+            guard let field = ExportField(name), field != .id || caller.has(any: [.marketing]) else {
+                let names = ExportField.names
+                element.refuse(.unknownField, "No field has this name. " + NearestName.hint(for: name, among: names))
+                continue
+            }
+            guard isSender || !field.isForSenders else {
+                throw RefusedCall(
+                    .forbidden(
+                        "The field \(name) requires a key with the role sender: it identifies or reaches a person."),
+                    caller)
+            }
+            if field == .keys, format == .csv {
+                element.refuse(.unknownField, "CSV has the fields p256dh and auth instead.")
+            }
+            if fields.contains(field) { element.refuse(.duplicateMember, "The field occurs twice.") }
+            fields.append(field)
+        }
+        if array.isEmpty { value.refuse(.required, "At least one field is required.") }
+        return fields
+    }
+
+    var metadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "format": "\(format.rawValue)", "fields": "\(fields.map(\.name).joined(separator: ","))",
+        ]
+        if let name = message?.name { metadata["message"] = "\(name)" }
+        return metadata
+    }
+}

@@ -1,0 +1,270 @@
+import Basics
+import Foundation
+import PushRegistry
+import Receipts
+import StrictJSON
+
+/// Writes the rows of an export. It copies the bytes from the database and only escapes them for JSON or CSV.
+struct ExportEncoder: Sendable {
+    private enum Content: Sendable {
+        case cell(ExportColumn.Kind)
+        /// Two cells: `p256dh` and `auth`.
+        case keys
+        case id
+        case cursor
+        case receipt
+    }
+
+    /// A field of a row. It holds no references, since every row copies it.
+    private struct Part: Sendable {
+        /// The range of `prefixes` to write before the field.
+        let prefix: Range<Int>
+        let content: Content
+        let cell: Int
+    }
+
+    let columns: [ExportColumn]
+    private let fields: [ExportField]
+    private let format: ExportFormat
+    private let isSpreadsheetSafe: Bool
+    private let names: InstallationNames
+    private let ids: OpaqueNames?
+    let message: HandedOutMessage?
+    /// The cells of a row from which its receipt is sealed.
+    private let receiptCells: (installation: Int, cell: Int, user: Int?)
+    private let cursorStart: [UInt8]
+    private let parts: [Part]
+    private let prefixes: [UInt8]
+    private let end: [UInt8]
+
+    /// - Parameters:
+    ///   - fields: in CSV, the cursor moves to the end.
+    ///   - ids: required for the field `id`.
+    ///   - message: the message whose receipts stand before the cursor, if there is one.
+    ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe.
+    init(
+        _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil,
+        message: HandedOutMessage? = nil, isSpreadsheetSafe: Bool = false
+    ) {
+        self.format = format
+        self.isSpreadsheetSafe = isSpreadsheetSafe && format == .csv
+        self.names = names
+        self.ids = ids
+        cursorStart = names.cursorStart
+        self.message = message
+        self.fields = Self.ordered(fields, format, receipt: message?.message.content.isRecorded)
+        columns = Self.columns(of: self.fields)
+        receiptCells = (
+            columns.firstIndex(of: .installID) ?? 0, columns.firstIndex(of: .cell) ?? 0,
+            columns.firstIndex(of: .userID)
+        )
+        var prefixes: [UInt8] = []
+        var parts: [Part] = []
+        for field in self.fields {
+            let start = prefixes.count
+            prefixes += Self.prefix(field, format, isFirst: parts.isEmpty)
+            parts.append(Self.part(field, prefix: start..<prefixes.count, columns))
+        }
+        (self.prefixes, self.parts) = (prefixes, parts)
+        end = Array((format == .csv ? "\r\n" : "}\n").utf8)
+    }
+
+    /// - Parameter isRecorded: of the message; nil without one.
+    private static func ordered(
+        _ fields: [ExportField], _ format: ExportFormat, receipt isRecorded: Bool?
+    ) -> [ExportField] {
+        var fields = format == .csv ? fields.filter { $0 != .cursor } + fields.filter { $0 == .cursor } : fields
+        if let isRecorded {
+            fields.insert(.receipt(isRecorded: isRecorded), at: fields.firstIndex(of: .cursor) ?? fields.endIndex)
+        }
+        return fields
+    }
+
+    /// The columns of the fields, without duplicates.
+    private static func columns(of fields: [ExportField]) -> [ExportColumn] {
+        fields.flatMap(\.columns).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    private static func prefix(_ field: ExportField, _ format: ExportFormat, isFirst: Bool) -> [UInt8] {
+        switch format {
+        case .ndjson: Array("\(isFirst ? "{" : ",")\"\(field.name)\":".utf8)
+        case .csv: isFirst ? [] : [UInt8(ascii: ",")]
+        }
+    }
+
+    private static func part(_ field: ExportField, prefix: Range<Int>, _ columns: [ExportColumn]) -> Part {
+        let content: Content =
+            switch field {
+            case .column(let column): .cell(column.kind)
+            case .keys: .keys
+            case .id: .id
+            case .cursor: .cursor
+            case .receipt: .receipt
+            }
+        return Part(prefix: prefix, content: content, cell: columns.firstIndex(of: field.columns[0]) ?? 0)
+    }
+
+    /// The header line of CSV; empty for NDJSON.
+    var header: [UInt8] {
+        format == .csv ? Array((fields.map(\.name).joined(separator: ",") + "\r\n").utf8) : []
+    }
+
+    /// The rows as text, one line each.
+    ///
+    /// - Throws: `StoreError.failed` if an id or a cursor cannot be created.
+    func encode(_ rows: ExportRows) throws(StoreError) -> [UInt8] {
+        var batch = HandedOutMessage.Batch()
+        return try encode(rows, &batch)
+    }
+
+    /// The rows as text, one line each. Those with a receipt are added to the batch.
+    ///
+    /// - Throws: `StoreError.failed` if an id, a cursor or a receipt cannot be created.
+    func encode(_ rows: ExportRows, _ batch: inout HandedOutMessage.Batch) throws(StoreError) -> [UInt8] {
+        let encoder: ReceiptEncoder? = if let message { try ReceiptEncoder(message.sealer) } else { nil }
+        var (bytes, isComplete) = ([UInt8](), true)
+        bytes.reserveCapacity(rows.bytes.count + rows.count * (prefixes.count + Self.spareBytesPerRow))
+        prefixes.withUnsafeBytes { prefixes in
+            rows.withEachRow { content, cells in
+                for part in parts {
+                    bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: prefixes[part.prefix]))
+                    if case .receipt = part.content {
+                        appendReceipt(encoder, content, cells, to: &bytes, &batch, &isComplete)
+                    } else {
+                        append(part, content, cells, to: &bytes, &isComplete)
+                    }
+                }
+                bytes.append(contentsOf: end)
+            }
+        }
+        guard isComplete else { throw .failed("the ids and cursors of an export cannot be created") }
+        return bytes
+    }
+
+    /// Space for quotes and a cursor, so that the buffer rarely grows.
+    private static let spareBytesPerRow = 160
+
+    private func append(
+        _ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8], _ isComplete: inout Bool
+    ) {
+        let cell = cells[part.cell]
+        guard cell.count >= 0 else { return appendMissing(to: &bytes) }
+        switch part.content {
+        case .cell(.text): cell.withBytes(of: content) { append($0, to: &bytes) }
+        case .cell(let kind): cell.withBytes(of: content) { append($0, kind, to: &bytes) }
+        case .keys: appendKeys(cell, cells[part.cell + 1], content, to: &bytes)
+        case .id: cell.withBytes(of: content) { id in appendID(id, to: &bytes, &isComplete) }
+        case .cursor: cell.withBytes(of: content) { id in appendCursor(id, to: &bytes, &isComplete) }
+        case .receipt: break
+        }
+    }
+
+    /// `null` in JSON, an empty field in CSV, where an empty text is `""`.
+    private func appendMissing(to bytes: inout [UInt8]) {
+        if format == .ndjson { bytes.append(contentsOf: "null".utf8) }
+    }
+}
+
+// MARK: - Values
+
+extension ExportEncoder {
+    private func append(_ text: UnsafeRawBufferPointer, after start: [UInt8] = [], to bytes: inout [UInt8]) {
+        switch format {
+        case .ndjson: bytes.appendJSONString(text, after: start)
+        case .csv where isSpreadsheetSafe && CSVText.startsFormula(start.first ?? text.first):
+            CSVText.append(text, after: [UInt8(ascii: "'")] + start, to: &bytes)
+        case .csv: CSVText.append(text, after: start, to: &bytes)
+        }
+    }
+
+    private func append(_ cell: UnsafeRawBufferPointer, _ kind: ExportColumn.Kind, to bytes: inout [UInt8]) {
+        switch kind {
+        case .text: append(cell, to: &bytes)
+        case .integer: bytes.appendDecimal(Self.integer(cell))
+        case .flag: bytes.append(contentsOf: (cell.first == 0 ? "false" : "true").utf8)
+        case .time:
+            let time = Timestamp(microseconds: Self.integer(cell) + Self.epochMicroseconds)
+            var text = time.description
+            text.withUTF8 { append(UnsafeRawBufferPointer($0), to: &bytes) }
+        case .location: appendLocation(cell, to: &bytes)
+        case .json where format == .ndjson: bytes.append(contentsOf: cell)
+        case .json: append(cell, to: &bytes)
+        }
+    }
+
+    /// The time from 1970-01-01 to 2000-01-01.
+    private static let epochMicroseconds: Int64 = 946_684_800_000_000
+
+    private static func integer(_ cell: UnsafeRawBufferPointer) -> Int64 {
+        cell.count == 4
+            ? Int64(Int32(bigEndian: cell.loadUnaligned(as: Int32.self)))
+            : Int64(bigEndian: cell.loadUnaligned(as: Int64.self))
+    }
+
+    private func appendLocation(_ cell: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        guard format == .ndjson else { return bytes.append(contentsOf: cell) }
+        let space = cell.firstIndex(of: UInt8(ascii: " ")) ?? cell.endIndex
+        bytes.append(contentsOf: "{\"latitude\":".utf8)
+        bytes.append(contentsOf: cell[..<space])
+        bytes.append(contentsOf: ",\"longitude\":".utf8)
+        bytes.append(contentsOf: cell[space...].dropFirst())
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    private func appendKeys(
+        _ p256dh: ExportRows.Cell, _ auth: ExportRows.Cell, _ content: RawSpan, to bytes: inout [UInt8]
+    ) {
+        bytes.append(contentsOf: "{\"p256dh\":".utf8)
+        p256dh.withBytes(of: content) { append($0, to: &bytes) }
+        bytes.append(contentsOf: ",\"auth\":".utf8)
+        if auth.count >= 0 { auth.withBytes(of: content) { append($0, to: &bytes) } } else { appendMissing(to: &bytes) }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    private func appendID(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isComplete: inout Bool) {
+        guard let ids else {
+            isComplete = false
+            return
+        }
+        ids.id(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
+    }
+
+    private func appendCursor(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isComplete: inout Bool) {
+        switch names {
+        case .open: append(installID, after: cursorStart, to: &bytes)
+        case .opaque(let names):
+            guard let cursor = try? names.cursor(Array(installID)) else {
+                isComplete = false
+                return
+            }
+            cursor.withUnsafeBytes { append($0, to: &bytes) }
+        }
+    }
+
+    /// A receipt has no character to escape.
+    private func appendReceipt(
+        _ encoder: ReceiptEncoder?, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8],
+        _ batch: inout HandedOutMessage.Batch, _ isComplete: inout Bool
+    ) {
+        var number: Int64 = 0
+        cells[receiptCells.cell].withBytes(of: content) { number = Self.integer($0) }
+        let userID = Self.text(receiptCells.user.map { cells[$0] }, content)
+        cells[receiptCells.installation].withBytes(of: content) { installID in
+            if format == .ndjson { bytes.append(UInt8(ascii: "\"")) }
+            do throws(StoreError) {
+                guard let encoder, let message else { throw .failed("an export without a message has no receipts") }
+                try message.appendReceipt(of: installID, in: number, user: userID, by: encoder, &batch, to: &bytes)
+            } catch {
+                isComplete = false
+            }
+            if format == .ndjson { bytes.append(UInt8(ascii: "\"")) }
+        }
+    }
+
+    private static func text(_ cell: ExportRows.Cell?, _ content: RawSpan) -> String? {
+        guard let cell, cell.count >= 0 else { return nil }
+        var text = ""
+        cell.withBytes(of: content) { text = String(decoding: $0, as: UTF8.self) }
+        return text
+    }
+}

@@ -1,0 +1,143 @@
+// POST /v1/apps/{app}/audience/installations
+
+import HTTPApplication
+import HTTPTypes
+import Logging
+import PushRegistry
+import Receipts
+import StrictJSON
+
+extension RegistryService {
+    var listAudience: Route {
+        appRoute(
+            .post, Self.audiencePattern + "/installations", allowing: Self.audienceRoles,
+            bodyBytesMax: AudienceLimits.bodyBytesMax
+        ) { request, call in
+            let bytes = try request.jsonBody()
+            let names = try await names(for: call)
+            let body = try await parsing(bytes.count) {
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain", "message"]
+                ) { root in
+                    try PageOptions(root, names, call.caller)
+                }
+            }
+            let audience = try await audience(body, of: call.app)
+            var message: HandedOutMessage?
+            if let reference = body.options.message {
+                message = try await handedOut(reference, for: body.filter, by: call)
+            }
+            let page = try await audiences.page(
+                audience, after: body.options.after, limit: body.options.limit,
+                explains: body.explains)
+            let receipts = try await receipts(of: page, message)
+            audit.read("audience listed", ["installations": "\(page.items.count)"], by: call, in: request)
+            return .json(try JSONWriter(page, names, receipts))
+        }
+    }
+}
+
+extension RegistryService {
+    /// The receipts of a page, which are counted; empty without a message.
+    private func receipts(of page: AudiencePage, _ message: HandedOutMessage?) async throws -> [String] {
+        guard let message else { return [] }
+        var batch = HandedOutMessage.Batch()
+        let receipts = try receipts(of: page, message, &batch)
+        try await count(&batch, of: message)
+        return receipts
+    }
+
+    private func receipts(
+        of page: AudiencePage, _ message: HandedOutMessage, _ batch: inout HandedOutMessage.Batch
+    ) throws -> [String] {
+        let encoder = try ReceiptEncoder(message.sealer)
+        return try page.items.map { item in
+            var receipt: [UInt8] = []
+            try Array(item.installID.rawValue.utf8).withUnsafeBytes { installID in
+                try message.appendReceipt(
+                    of: installID, in: item.cell, user: item.userID, by: encoder, &batch, to: &receipt)
+            }
+            return String(decoding: receipt, as: UTF8.self)
+        }
+    }
+}
+
+/// The members `limit`, `after` and `message`.
+private struct PageOptions {
+    let limit: Int
+    let after: InstallID?
+    let message: MessageReference?
+
+    /// Nil after a fault.
+    ///
+    /// - Throws: 403 for a message that the caller's role must not name.
+    init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
+        message = try MessageReference(root, caller)
+        guard let limit = root.limit() else { return nil }
+        self.limit = limit
+        after = root.cursor("after", names)
+    }
+}
+
+extension JSONObject {
+    /// The installation behind which the page begins; nil after a fault.
+    func cursor(_ name: StaticString, _ names: InstallationNames) -> InstallID? {
+        guard let value = value(name), let text = value.string(scalarsMax: 4 * Device.textScalarsMax) else {
+            return nil
+        }
+        guard let installID = names.installID(at: text) else {
+            value.refuse(.invalidCursor, "Not a cursor of this list.")
+            return nil
+        }
+        return installID
+    }
+}
+
+extension JSONWriter {
+    /// `{asOf, installations: […], next}`.
+    ///
+    /// - Parameter receipts: one for each installation, or none.
+    fileprivate init(_ page: AudiencePage, _ names: InstallationNames, _ receipts: [String]) throws {
+        let last = page.hasMore ? page.items.last : nil
+        let next = try last.map {
+            String(decoding: try names.cursor(Array($0.installID.rawValue.utf8)), as: UTF8.self)
+        }
+        self.init(capacity: 256 * (page.items.count + 1))
+        object { writer in
+            writer.member("asOf", page.asOf.description)
+            writer.name("installations")
+            writer.array { writer in
+                for (index, item) in page.items.enumerated() {
+                    writer.item(item, names, receipt: receipts.isEmpty ? nil : receipts[index])
+                }
+            }
+            writer.member("next", next)
+            writer.member(page.plan)
+        }
+    }
+
+    private mutating func item(_ item: AudiencePage.Item, _ names: InstallationNames, receipt: String?) {
+        object { writer in
+            switch names {
+            case .opaque(let names):
+                let id = names.id(Array(item.installID.rawValue.utf8))
+                writer.member("id", String(decoding: id, as: UTF8.self))
+            case .open:
+                writer.member("installId", item.installID.rawValue)
+                writer.member("provider", item.provider)
+                writer.member("token", item.token?.text)
+                writer.member("generation", item.generation)
+                if let keys = item.keys { writer.keys(keys) }
+                if let receipt { writer.member("receipt", receipt) }
+            }
+        }
+    }
+
+    private mutating func keys(_ keys: WebPushKeys) {
+        name("keys")
+        object { writer in
+            writer.member("p256dh", keys.p256dh)
+            writer.member("auth", keys.auth)
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import HTTPApplication
+import HTTPTypes
+import HTTPWire
+import PushRegistry
+
+/// The authenticated caller.
+final class Caller: Sendable {
+    /// Whether the credential is the admin key, which has all roles on all apps.
+    let isServerAdmin: Bool
+    let roles: Roles
+    /// The app that the credential belongs to; nil for the admin key.
+    let app: AppNumber?
+    /// The id of the API key, or of the key that signed the JWT.
+    let keyID: String?
+    /// The verified JWT; nil for a key.
+    let user: UserToken?
+    /// The role in events and in the audit log: the key's first one.
+    private let namedRole: Role
+
+    static let serverAdmin = Caller(
+        isServerAdmin: true, roles: .all, app: nil, keyID: nil, user: nil, namedRole: .admin)
+
+    convenience init(_ key: APIKey) {
+        let roles = Roles(key.roles)
+        // The role admin includes all other roles.
+        self.init(
+            isServerAdmin: false, roles: roles.contains(.admin) ? .all : roles, app: key.app, keyID: key.id, user: nil,
+            namedRole: Self.rolesByRank.first(where: roles.contains) ?? .client)
+    }
+
+    private static let rolesByRank: [Role] = [.admin, .service, .client, .sender, .marketing, .support]
+
+    convenience init(_ token: UserToken, of app: AppNumber) {
+        self.init(
+            isServerAdmin: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token,
+            namedRole: .client)
+    }
+
+    private init(
+        isServerAdmin: Bool, roles: Roles, app: AppNumber?, keyID: String?, user: UserToken?, namedRole: Role
+    ) {
+        self.isServerAdmin = isServerAdmin
+        self.roles = roles
+        self.app = app
+        self.keyID = keyID
+        self.user = user
+        self.namedRole = namedRole
+    }
+
+    func has(any wanted: Roles) -> Bool { !roles.isDisjoint(with: wanted) }
+
+    /// The user and session of a JWT, which a logout can end; nil for a key.
+    var credential: UserCredential? { user.map { UserCredential(owner: $0.owner, issuedAt: $0.issuedAt) } }
+
+    /// Whether the caller is the app's back end, which may act for any user.
+    var isService: Bool { roles.contains(.service) }
+
+    /// Whether the caller may read any user's installations.
+    var readsAllUsers: Bool { has(any: [.service, .support]) }
+
+    /// The actor of an event: role and key id, never the user.
+    var actor: String {
+        keyID.map { "\(namedRole.rawValue):\($0)" } ?? "admin"
+    }
+}
+
+/// An authorized call on an app.
+final class AppCall: Sendable {
+    let app: App
+    let caller: Caller
+    let directory: DirectorySnapshot
+
+    init(app: App, caller: Caller, directory: DirectorySnapshot) {
+        (self.app, self.caller, self.directory) = (app, caller, directory)
+    }
+}
+
+extension RegistryService {
+    /// Authenticates the caller of a request.
+    ///
+    /// - Parameters:
+    ///   - appID: the app in the path, whose keys verify JWTs.
+    ///   - lateness: how long after its expiry a JWT is still accepted.
+    /// - Throws: `APIError.missingCredential`, `.invalidCredential`, `.endedKey`, `.invalidUserToken`; `StoreError`.
+    func caller(
+        _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
+    ) async throws -> (Caller, DirectorySnapshot) {
+        let directory = try await currentDirectory(for: request)
+        let found = try await fetchingMissingKey {
+            try caller(request, on: appID, lateness: lateness, in: directory)
+        }
+        return (found, directory)
+    }
+
+    /// The current directory, for a request with a credential.
+    ///
+    /// - Throws: `APIError.missingCredential`, before the database is read; `StoreError`.
+    func currentDirectory(for request: ServerRequest) async throws -> DirectorySnapshot {
+        if case .bearer = authentication { _ = try credential(request) }
+        return try await directory.current()
+    }
+
+    private func caller(
+        _ request: ServerRequest, on appID: AppID?, lateness: ISO8601Duration, in directory: DirectorySnapshot
+    ) throws -> Caller {
+        if case .session(let session) = authentication { return try caller(of: session, in: directory).caller }
+        let (bytes, now) = (try credential(request), Timestamp.now())
+        if let known = verifiedKeys.caller(of: bytes, in: directory, at: now) { return known }
+        let credential = String(decoding: bytes, as: UTF8.self)
+        if let presented = PresentedKey(credential), let key = directory.key(presented.id),
+            presented.matches(key.secretSHA256)
+        {
+            guard key.revokedAt == nil else { throw APIError.endedKey }
+            return verifiedKeys.insert(key, bytes, in: directory, at: now)
+        }
+        if admin.matches(credential) { return .serverAdmin }
+        guard credential.contains(".") else { throw APIError.invalidCredential }
+        if let unusable = appID.flatMap({ directory.unusable[$0] }) { throw APIError.unusablePolicy(unusable.reason) }
+        guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
+        do throws(UserTokenFault) {
+            let verifier = userTokens.verifier(of: app, published: keySets.current(of: app))
+            return Caller(try verifier.verify(credential, at: now, lateness: lateness), of: app.number)
+        } catch {
+            if app.policy.jwksURL != nil, UserTokenVerifier.mayNeedAnotherKey(credential, refusedFor: error) {
+                throw MissingKey(app: app, fault: error)
+            }
+            throw APIError.invalidUserToken(error)
+        }
+    }
+
+    /// A route below an app, for callers who have one of the roles. A body that does not fit into the connection's own
+    /// memory is read only for them.
+    ///
+    /// - Parameters:
+    ///   - lateness: how long after its expiry a JWT is still accepted.
+    ///   - handler: called after the call is authorized and counted: 401, 404, 403 and 429, checked in this order.
+    func appRoute(
+        _ method: HTTPRequest.Method, _ pattern: String, allowing roles: Roles,
+        lateness: ISO8601Duration = ISO8601Duration(seconds: 0), bodyBytesMax: Int = 0,
+        handler: @escaping @Sendable (ServerRequest, AppCall) async throws -> ServerResponse
+    ) -> Route {
+        let route = Route(method, pattern, bodyBytesMax: bodyBytesMax) { request in
+            let call = try await authorized(request, allowing: roles, lateness: lateness)
+            try count(call, in: request)
+            return try await handler(request, call)
+        }
+        return route.admitting(admission(allowing: roles, lateness: lateness))
+    }
+
+    /// The check of a request's head: whether its credential fits the app and the roles.
+    func admission(allowing roles: Roles, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)) -> Handler {
+        { request in
+            _ = try await authorized(request, allowing: roles, lateness: lateness)
+            return ServerResponse(.continue)
+        }
+    }
+
+    private func authorized(
+        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration
+    ) async throws -> AppCall {
+        let directory = try await currentDirectory(for: request)
+        return try await fetchingMissingKey {
+            try authorized(request, allowing: roles, lateness: lateness, in: directory)
+        }
+    }
+
+    /// Authorizes and counts a call by a directory that may be outdated.
+    ///
+    /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `MissingKey`.
+    func appCall(
+        _ request: ServerRequest, allowing roles: Roles, in directory: DirectorySnapshot
+    ) throws -> AppCall {
+        let call = try authorized(request, allowing: roles, lateness: ISO8601Duration(seconds: 0), in: directory)
+        try count(call, in: request)
+        return call
+    }
+
+    private func count(_ call: AppCall, in request: ServerRequest) throws {
+        try limits.admit(call.caller, from: request.clientAddress, to: call.app)
+    }
+
+    private func authorized(
+        _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration, in directory: DirectorySnapshot
+    ) throws -> AppCall {
+        let id = try? AppID(request.parameters["app"])
+        let caller = try caller(request, on: id, lateness: lateness, in: directory)
+        let number = id.flatMap { directory.apps[$0]?.number ?? directory.unusable[$0]?.number }
+        guard let id, let number, caller.isServerAdmin || caller.app == number else {
+            throw RefusedCall(.unknownApp, caller)
+        }
+        guard caller.has(any: roles) else {
+            let names = roles.names.joined(separator: " or ")
+            throw RefusedCall(.forbidden("This requires a key with the role \(names)."), caller)
+        }
+        guard let app = directory.apps[id] else {
+            throw APIError.unusablePolicy(directory.unusable[id]?.reason ?? "")
+        }
+        return AppCall(app: app, caller: caller, directory: directory)
+    }
+
+    /// The bytes behind `Authorization: Bearer`.
+    ///
+    /// - Throws: `APIError.missingCredential`, also for another scheme.
+    func credential(_ request: ServerRequest) throws -> ArraySlice<UInt8> {
+        guard let field = request.head.bytes(of: .authorization) else { throw APIError.missingCredential }
+        let scheme = field.prefix { $0 != UInt8(ascii: " ") }
+        guard scheme.equalsIgnoringCase("bearer") else { throw APIError.missingCredential }
+        return field.dropFirst(scheme.count + 1)
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPApplication
+import HTTPTypes
+import PushRegistry
+
+/// The parts of the console of one event loop.
+public struct Console: Sendable {
+    let page: ConsolePage
+    let sessions: any ConsoleSessionStore
+    let origin: ConsoleOrigin
+    let codes: OneTimeCodes
+    let rates: @Sendable () -> ProcessCounts
+    let now: @Sendable () -> Timestamp
+
+    /// - Parameters:
+    ///   - page: shared by all event loops.
+    ///   - codes: shared by all event loops.
+    ///   - rates: what this process did since its start.
+    ///   - now: the clock of sessions.
+    public init(
+        page: ConsolePage, sessions: any ConsoleSessionStore, origin: ConsoleOrigin, codes: OneTimeCodes,
+        rates: @escaping @Sendable () -> ProcessCounts,
+        now: @escaping @Sendable () -> Timestamp = { .now() }
+    ) {
+        self.page = page
+        self.sessions = sessions
+        self.origin = origin
+        self.codes = codes
+        self.rates = rates
+        self.now = now
+    }
+}
+
+extension RegistryService {
+    static let consolePattern = "/console"
+
+    /// The routes of the console: its page, sign-in, and every call of `/v1` that takes a credential once more, for the
+    /// caller of a session. None has CORS.
+    var consoleRoutes: [Route] {
+        consoleCalls.map { ofConsole($0, adding: ConsoleHeaders.ofCalls) }
+            + console.page.routes.map { ofConsole($0, adding: ConsoleHeaders.ofPages) }
+    }
+
+    private func ofConsole(_ route: Route, adding fields: HTTPFields) -> Route {
+        route.wrapped(in: checkOrigin).wrapped(in: renderErrors).wrapped(in: ConsoleHeaders.adding(fields))
+    }
+
+    var consoleCalls: [Route] { ownConsoleCalls + Self.table.compactMap(forSession) }
+
+    /// The calls that only the console has.
+    var ownConsoleCalls: [Route] { [getSession, signIn, signOut, consoleHealth, consoleRates] }
+
+    /// The route of `/v1` for the caller of a session: the same handler, of a service that authenticates by the
+    /// session. Nil for a route that takes no credential.
+    private func forSession(_ property: @escaping @Sendable (RegistryService) -> Route) -> Route? {
+        let route = property(self)
+        guard route.pattern.hasPrefix("/v1/"), route.pattern != Self.receiptsPattern else { return nil }
+        let ofSession = Route(
+            route.method, Self.consolePattern + route.pattern, bodyBytesMax: route.bodyBytesMax
+        ) { request in
+            try await property(acting(for: request)).handler(request)
+        }
+        return ofSession.admitting { request in
+            try await property(acting(for: request)).admit?(request) ?? ServerResponse(.continue)
+        }
+    }
+
+    /// The service for the caller of the request's session. It records that the session is in use.
+    ///
+    /// - Throws: `APIError.signedOut`, `.tooManyFailedAuthentications`; `StoreError`.
+    func acting(for request: ServerRequest) async throws -> RegistryService {
+        guard let (presented, session) = try await session(of: request) else { throw APIError.signedOut }
+        let now = console.now()
+        if session.needsRecord(ofUseAt: now) { try await console.sessions.recordUse(of: presented.sha256, at: now) }
+        var service = self
+        service.authentication = .session(session)
+        return service
+    }
+
+    private func checkOrigin(_ next: @escaping Handler) -> Handler {
+        { request in
+            switch console.origin.refusal(of: request.head) {
+            case nil: return try await next(request)
+            case .foreignHost: throw APIError.foreignHost
+            case .foreignPage: throw APIError.foreignPage
+            }
+        }
+    }
+}

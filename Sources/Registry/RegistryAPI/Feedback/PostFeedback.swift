@@ -1,0 +1,60 @@
+// POST /v1/apps/{app}/feedback
+
+import EventLoop
+import HTTPApplication
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    var postFeedback: Route {
+        appRoute(
+            .post, "/v1/apps/{app}/feedback", allowing: [.service, .sender], bodyBytesMax: bodyLimits.feedbackBytesMax
+        ) { request, call in
+            let arrivedAt = ContinuousClock.now
+            let (body, form) = try request.listBody()
+            // Ten thousand items take tens of milliseconds to parse and apply, which would block the loop's other
+            // requests. To use the loop's database connections, the task returns to the loop by itself.
+            let (parsed, counts) = try await offLoop { [feedback, messages, receiptKeys] in
+                let parsed = try FeedbackBody.parse(body, as: form, app: call.app.number)
+                let failures = try await FailedPushes(parsed.items, of: call.app, receiptKeys, at: .now())
+                    .located(in: call.app, messages)
+                let counts = try await feedback.apply(
+                    Feedback(of: call.app, items: parsed.items, actor: call.caller.actor, arrivedAt: arrivedAt))
+                try await failures.count(in: call.app.number, messages)
+                return (parsed, counts)
+            }
+            return response(counts, to: parsed)
+        }
+    }
+
+    private func response(_ counts: FeedbackCounts, to body: FeedbackBody) -> ServerResponse {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("received", body.items.count + body.invalid)
+            writer.member("unregistered", counts[.unregistered])
+            writer.member("suspect", counts[.suspect])
+            writer.member("outdated", counts[.outdated])
+            writer.member("unknown", counts[.unknown])
+            writer.member("ignored", counts[.ignored])
+            writer.member("invalid", body.invalid)
+            if body.invalid > 0 { writer.errors(body.errors) }
+        }
+        return .json(writer)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func errors(_ errors: [FeedbackBody.ItemFault]) {
+        name("errors")
+        array { writer in
+            for error in errors {
+                writer.object { writer in
+                    writer.member("index", error.index)
+                    writer.member("pointer", error.fault.pointer)
+                    writer.member("detail", error.fault.detail)
+                }
+            }
+        }
+    }
+}

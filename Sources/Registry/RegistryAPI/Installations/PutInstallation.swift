@@ -1,0 +1,85 @@
+// PUT /v1/apps/{app}/installations/{installId}
+
+import Crypto
+import HTTPApplication
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    static let installationPattern = "/v1/apps/{app}/installations/{installId}"
+
+    var putInstallation: Route {
+        let route = Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
+            let last = directory.lastRead
+            let first = Result { try registration(request, in: last) }
+            if case .success(let (accepted, call)) = first {
+                do {
+                    let outcome = try await installations.register(accepted, ifDirectoryIs: last.version)
+                    return try response(outcome, to: accepted, in: call)
+                } catch is DirectoryChanged {}
+            }
+            let current = try await currentDirectory(for: request)
+            let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
+                try registration(request, in: current)
+            }
+            return try response(try await installations.register(accepted, ifDirectoryIs: nil), to: accepted, in: call)
+        }
+        return route.admitting(admission(allowing: Self.registrants))
+    }
+
+    private static let registrants: Roles = [.client, .service]
+
+    /// The registration of a request, authorized by a directory. The store reads its body, if it differs from the last
+    /// one.
+    ///
+    /// The handler first uses the last snapshot of the directory; the store checks in the same round trip that it is
+    /// still current. If the request is refused, or the directory has changed, the handler repeats the authorization
+    /// with the current directory. So new keys, revoked keys and new policies count from the next request on.
+    private func registration(
+        _ request: ServerRequest, in directory: DirectorySnapshot
+    ) throws -> (SentRegistration, AppCall) {
+        let call = try appCall(request, allowing: Self.registrants, in: directory)
+        try call.caller.checkActingHeaders(in: request)
+        let bytes = try request.jsonBody()
+        let owner = try Owner(request, by: call.caller)
+        let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
+        let claim = RegistrationClaim(
+            of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
+            precondition: try ETag.precondition(request))
+        let body = RegistrationBody(
+            bytes: bytes, installID: key.installID, storesAdvertisingID: call.app.policy.storesAdvertisingID,
+            topics: call.app.topics, links: links)
+        let digest = SentRegistration.digest(of: bytes, by: owner, reading: body.rules, sha256: Self.sha256)
+        let sent = SentRegistration(on: key, by: claim, mayHaveTopics: body.mayHaveTopics, digest: digest) {
+            Registration(
+                try body.read(), of: call.app, by: claim, reader: call.caller.isService ? .service : nil,
+                actor: call.caller.actor, sha256: Self.sha256)
+        }
+        return (sent, call)
+    }
+
+    private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
+        SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
+    }
+
+    private func response(
+        _ outcome: RegistrationOutcome, to sent: SentRegistration, in call: AppCall
+    ) throws(StoreError) -> ServerResponse {
+        let names = try EpochNames(of: outcome.epoch, on: sent.key.installID, in: call, epochKeys)
+        var writer = JSONWriter(capacity: 384)
+        writer.object { writer in
+            writer.member("installId", sent.key.installID.rawValue)
+            writer.member("generation", outcome.generation)
+            writer.member("status", outcome.status.rawValue)
+            writer.member("state", outcome.state.rawValue)
+            writer.member("userId", outcome.userID?.rawValue)
+            let silence = call.app.policy.staleAfter[outcome.provider]
+            writer.member("registerAgainBefore", outcome.lastSeenAt.advanced(by: silence).description)
+            writer.member("epoch", names.epoch)
+            writer.member("deliveryKey", names.deliveryKey.text)
+        }
+        return .json(
+            writer, status: outcome.status == .created ? .created : .ok, fields: [.eTag: ETag.make(outcome.generation)])
+    }
+}

@@ -1,0 +1,163 @@
+// GET /v1/apps/{app}/installations/{installId}/notifications
+
+import HTTPApplication
+import HTTPTypes
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    /// How often a fetch starts over because the epoch ends between its reads. Each end is the success of another call.
+    private static let fetchAttemptsMax = 20
+
+    var listNotifications: Route {
+        Route(.get, Self.installationPattern + "/notifications") { request in
+            let last = directory.lastRead
+            let first = Result { try notificationReader(request, in: last) }
+            if case .success(let reader) = first {
+                do {
+                    return try await waitingNotifications(for: reader, request, ifDirectoryIs: last.version)
+                } catch is DirectoryChanged {}
+            }
+            let current = try await currentDirectory(for: request)
+            let reader = try await fetchingMissingKey(first: current === last ? first : nil) {
+                try notificationReader(request, in: current)
+            }
+            return try await waitingNotifications(for: reader, request, ifDirectoryIs: nil)
+        }
+    }
+
+    /// Authenticates the caller by a directory that may be outdated. `NotificationReader.authorized` checks a delivery
+    /// key later, against the installation's present epoch.
+    private func notificationReader(
+        _ request: ServerRequest, in directory: DirectorySnapshot
+    ) throws -> NotificationReader {
+        if case .bearer = authentication,
+            let presented = DeliveryKey(String(decoding: try credential(request), as: UTF8.self))
+        {
+            let app = (try? AppID(request.parameters["app"])).flatMap { directory.apps[$0] }
+            guard let app, let installID = try? InstallID(request) else { throw APIError.invalidCredential }
+            try limits.admit(from: request.clientAddress, to: app)
+            return NotificationReader(
+                proof: .deliveryKey(presented), key: InstallationKey(app: app.number, installID: installID), app: app,
+                directory: directory, epochKeys: epochKeys)
+        }
+        let call = try appCall(request, allowing: [.client, .service], in: directory)
+        let (key, requester) = try installation(of: request, in: call)
+        return NotificationReader(
+            proof: .caller(call, requester), key: key, app: call.app, directory: directory, epochKeys: epochKeys)
+    }
+
+    private func waitingNotifications(
+        for reader: NotificationReader, _ request: ServerRequest, ifDirectoryIs version: Int64?
+    ) async throws -> ServerResponse {
+        let query = Result { try NotificationQuery(request) }
+        for _ in 0..<Self.fetchAttemptsMax {
+            let state = try reader.authorized(try await notifications.state(of: reader.key, ifDirectoryIs: version))
+            if case .caller(let call, _) = reader.proof { try await checkCredential(of: call, on: reader.key) }
+            let query = try query.get()
+            let names = try reader.names(of: state)
+            if let page = try await page(for: query, of: reader.key, in: state, named: names) {
+                if reader.acknowledges, request.method != .head, query.after > page.numbers.acknowledged {
+                    try await notifications.acknowledge(query.after, of: reader.key, in: state.epoch)
+                }
+                return .json(text(of: page, in: names.epoch))
+            }
+        }
+        throw StoreError.unavailable
+    }
+
+    /// - Returns: nil if the epoch has ended after it was read.
+    /// - Throws: `APIError.notificationsGone`, `StoreError`.
+    private func page(
+        for query: NotificationQuery, of key: InstallationKey, in state: NotificationState, named names: EpochNames
+    ) async throws -> NotificationPage? {
+        let checked = { (numbers: NotificationNumbers) throws(APIError) in
+            let isPresent = query.epoch.map { $0 == names.epoch } ?? true
+            guard isPresent, !numbers.isGap(after: query.after) else {
+                throw .notificationsGone(epoch: names.epoch, first: numbers.first, last: numbers.last)
+            }
+        }
+        try checked(state.numbers)
+        guard state.numbers.hasWaiting(after: query.after) else {
+            return NotificationPage(numbers: state.numbers, notifications: [], next: nil)
+        }
+        let page = try await notifications.page(of: key, in: state.epoch, after: query.after, limit: query.limit)
+        if let page { try checked(page.numbers) }
+        return page
+    }
+
+    private func text(of page: NotificationPage, in epoch: String) -> JSONWriter {
+        var writer = JSONWriter(capacity: 128 + page.notifications.reduce(0) { $0 + $1.payload.utf8.count + 192 })
+        writer.object { writer in
+            writer.member("epoch", epoch)
+            writer.name("notifications")
+            writer.array { writer in
+                for notification in page.notifications { writer.notification(notification) }
+            }
+            writer.member("last", page.numbers.last)
+            writer.name("next")
+            if let next = page.next { writer.integer(next) } else { writer.null() }
+        }
+        return writer
+    }
+}
+
+/// The caller of a fetch.
+private struct NotificationReader {
+    enum Proof {
+        /// A delivery key, not checked yet.
+        case deliveryKey(DeliveryKey)
+        case caller(AppCall, Requester)
+    }
+
+    let proof: Proof
+    let key: InstallationKey
+    let app: App
+    let directory: DirectorySnapshot
+    let epochKeys: EpochKeys
+
+    /// Only the installation's own credentials acknowledge (fine print 68).
+    var acknowledges: Bool {
+        switch proof {
+        case .deliveryKey: true
+        case .caller(let call, _): !call.caller.isService
+        }
+    }
+
+    /// - Throws: 401 for a delivery key of another installation or of an ended epoch, or if the session has expired;
+    ///   404 if the caller may not read the record.
+    func authorized(_ state: NotificationState?) throws -> NotificationState {
+        switch proof {
+        case .caller(_, let requester):
+            guard let state, requester.owns(installationOf: state.owner) else { throw APIError.unknownInstallation }
+            return state
+        case .deliveryKey(let presented):
+            guard let state, !state.isSessionExpired,
+                let signer = app.signingKeys.first(where: { $0.number == presented.number }),
+                presented.matches(
+                    EpochNames(
+                        of: state.epoch, on: key.installID, signedBy: signer, database: directory.databaseEpoch,
+                        epochKeys
+                    ).deliveryKey)
+            else { throw APIError.endedKey }
+            return state
+        }
+    }
+
+    func names(of state: NotificationState) throws(StoreError) -> EpochNames {
+        try EpochNames(of: state.epoch, on: key.installID, app: app, directory: directory, epochKeys)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func notification(_ notification: WaitingNotification) {
+        object { writer in
+            writer.member("number", notification.number)
+            writer.name("payload")
+            writer.raw(notification.payload.utf8)
+            writer.member("at", notification.postedAt.description)
+            writer.member("expiresAt", notification.expiresAt.description)
+            writer.member("collapseId", notification.collapseID)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// POST /v1/apps/{app}/notifications
+
+import HTTPApplication
+import HTTPTypes
+import PushRegistry
+import Receipts
+import StrictJSON
+
+extension ReceiptSealer: ReceiptSealing {}
+
+extension RegistryService {
+    /// More than a payload and 100 users of 128 characters need.
+    static let notificationBytesMax = 64 * 1024
+
+    var postNotification: Route {
+        appRoute(
+            .post, Self.appPattern + "/notifications", allowing: [.sender, .service],
+            bodyBytesMax: Self.notificationBytesMax
+        ) { request, call in
+            let body = try await request.parsedJSON { try NotificationBody($0, topics: call.app.topics) }
+            var message: SealedMessage?
+            if let reference = body.message {
+                let handedOut = try await handedOut(reference, by: call)
+                message = SealedMessage(handedOut.message, sealer: handedOut.sealer)
+            }
+            let post = NotificationPost(
+                to: body.addressee, of: call.app, payload: body.payload, timeToLive: body.timeToLive,
+                collapseID: body.collapseID, dedupID: body.dedupID, topic: body.topic, message: message)
+            return .json(try text(of: try await notifications.post(post), in: call))
+        }
+    }
+
+    private func text(of posted: [PostedNotification], in call: AppCall) throws(StoreError) -> JSONWriter {
+        let epochs = try posted.map { (one) throws(StoreError) in
+            try EpochNames(of: one.target.epoch, on: one.target.installID, in: call, epochKeys).epoch
+        }
+        var writer = JSONWriter(capacity: 64 + 384 * posted.count)
+        writer.object { writer in
+            writer.name("notifications")
+            writer.array { writer in
+                for (one, epoch) in zip(posted, epochs) { writer.notification(one, epoch: epoch) }
+            }
+        }
+        return writer
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func notification(_ posted: PostedNotification, epoch: String) {
+        object { writer in
+            writer.member("installId", posted.target.installID.rawValue)
+            writer.member("provider", posted.target.token.provider.rawValue)
+            writer.member("token", posted.target.token.text)
+            if let keys = posted.target.keys {
+                writer.name("keys")
+                writer.object { writer in
+                    writer.member("p256dh", keys.p256dh)
+                    writer.member("auth", keys.auth)
+                }
+            }
+            writer.member("number", posted.issued.number)
+            writer.member("previous", posted.issued.previous)
+            writer.member("epoch", epoch)
+            if let receipt = posted.issued.receipt { writer.member("receipt", receipt) }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// GET /openapi.json
+
+import Basics
+import Crypto
+import HTTPApplication
+import HTTPTypes
+import HTTPWire
+import OpenAPIDocument
+
+/// The OpenAPI 3.1 description of this API.
+///
+/// Tests compare it with the routes, with the roles that they require, and with real responses.
+public struct APIDescription: Sendable {
+    let text: [UInt8]
+    /// The entity tag of `text`, with quotes.
+    let entityTag: String
+
+    /// - Parameter version: the version of the build.
+    public init(version: String) {
+        text = Array(OpenAPIDocument.template.replacing("{version}", with: version).utf8)
+        entityTag = "\"\(String(hex: SHA256.hash(data: text).prefix(16)))\""
+    }
+
+    /// Whether the client has this text already (RFC 9110, section 13.1.2: a weak comparison).
+    fileprivate func isKnown(_ ifNoneMatch: String?) -> Bool {
+        guard let ifNoneMatch else { return false }
+        return ifNoneMatch == "*" || ifNoneMatch.contains(entityTag)
+    }
+}
+
+extension RegistryService {
+    var describeAPI: Route {
+        Route(.get, "/openapi.json") { request in
+            let description = apiDescription
+            let validator: HTTPFields = [.eTag: description.entityTag, .cacheControl: "no-cache"]
+            if description.isKnown(request.head[.ifNoneMatch]) {
+                return ServerResponse(.notModified, fields: validator)
+            }
+            var fields = validator
+            fields[.contentType] = "application/json"
+            return ServerResponse(.ok, fields: fields, body: .constant(description.text))
+        }
+    }
+}

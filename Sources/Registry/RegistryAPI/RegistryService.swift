@@ -1,0 +1,154 @@
+import HTTPApplication
+import HTTPTypes
+import HTTPWire
+import Logging
+import PushRegistry
+import Receipts
+
+/// The HTTP API of the registry. Each event loop has one; each endpoint has its own file.
+public struct RegistryService: Sendable {
+    let installations: any InstallationStore
+    let users: any UserStore
+    let notifications: any NotificationStore
+    let feedback: any FeedbackStore
+    let events: any EventStore
+    let messages: any MessageStore
+    let audiences: any AudienceStore
+    let segments: any SegmentStore
+    let topics: any TopicStore
+    let directory: any AppDirectory
+    let admin: AdminKey
+    let links: TimeZoneLinks
+    let readiness: ReadinessCheck
+    let metrics: @Sendable () -> [UInt8]
+    let keySets: ProviderKeySets
+    let limits: CallLimits
+    let receiptKeys: ReceiptKeys
+    let bodyLimits: BodyLimits
+    let apiDescription: APIDescription
+    let errorPage: ErrorPage
+    let keyUses: any KeyUseRecorder
+    let cleanUpRuns: any CleanUpRunStore
+    let console: Console
+    let logger: Logger
+    /// How a call proves who its caller is.
+    var authentication = Authentication.bearer
+    let userTokens = UserTokenCache()
+    let verifiedKeys: VerifiedKeys
+    let epochKeys = EpochKeys()
+    let audit = Audit()
+
+    /// - Parameters:
+    ///   - keySets: shared by all event loops.
+    ///   - limits: shared by all event loops.
+    ///   - receiptKeys: shared by all event loops.
+    ///   - readiness: for `GET /readyz`.
+    ///   - metrics: returns the text of `GET /metrics`.
+    ///   - console: its parts that event loops share.
+    public init(
+        installations: any InstallationStore, users: any UserStore, notifications: any NotificationStore,
+        feedback: any FeedbackStore, events: any EventStore, messages: any MessageStore, audiences: any AudienceStore,
+        segments: any SegmentStore, topics: any TopicStore, directory: any AppDirectory, admin: AdminKey,
+        links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
+        bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
+        keyUses: any KeyUseRecorder, cleanUpRuns: any CleanUpRunStore, readiness: ReadinessCheck,
+        metrics: @escaping @Sendable () -> [UInt8],
+        console: Console, logger: Logger
+    ) {
+        self.installations = installations
+        self.users = users
+        self.notifications = notifications
+        self.feedback = feedback
+        self.events = events
+        self.messages = messages
+        self.audiences = audiences
+        self.segments = segments
+        self.topics = topics
+        self.directory = directory
+        self.admin = admin
+        self.links = links
+        self.readiness = readiness
+        self.keySets = keySets
+        self.limits = limits
+        self.receiptKeys = receiptKeys
+        self.bodyLimits = bodyLimits
+        self.apiDescription = apiDescription
+        self.errorPage = errorPage
+        self.keyUses = keyUses
+        verifiedKeys = VerifiedKeys(uses: keyUses)
+        self.cleanUpRuns = cleanUpRuns
+        self.metrics = metrics
+        self.console = console
+        self.logger = logger
+    }
+
+    /// The routes with their middleware: errors, CORS and cache control.
+    public func application(observer: (any RequestObserver)?) -> Application {
+        let wrapped = routes.map { $0.wrapped(in: renderErrors) }
+        var application = Application(
+            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
+            renderProblem: ProblemDocument.response)
+        application.ownFields = ConsoleHeaders.ofOwnResponses
+        return application
+    }
+
+    /// Responses under `/v1` contain personal data or secrets: they must not be cached, and browsers must not guess
+    /// their type.
+    private static func uncached(_ route: Route) -> Route {
+        guard route.pattern.hasPrefix("/v1/") else { return route }
+        return route.wrapped { next in
+            { request in
+                var response = try await next(request)
+                response.fields[.cacheControl] = "no-store"
+                response.fields[.xContentTypeOptions] = "nosniff"
+                return response
+            }
+        }
+    }
+
+    var routes: [Route] { Self.table.map { $0(self) } }
+
+    /// The routes outside of the console, each as a property, because the console serves them for the caller of a
+    /// session, too.
+    static var table: [@Sendable (RegistryService) -> Route] {
+        [
+            \.putInstallation, \.getInstallation, \.deleteInstallation, \.listSnapshots, \.logOutInstallation,
+            \.endSession, \.logOutUser, \.listUserInstallations, \.eraseUser, \.postNotification, \.listNotifications,
+            \.postFeedback, \.listHistory, \.listTokenHistory, \.listChanges, \.countAudience, \.countAudienceByQuery,
+            \.breakDownAudience, \.listAudience, \.exportAudience, \.planWaves, \.listSegments, \.putSegment,
+            \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
+            \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
+            \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
+            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.listCleanUpRuns,
+            \.health, \.ready,
+            \.metricsText, \.describeAPI, \.describeErrors,
+        ]
+    }
+
+    /// Compresses streams, turns errors into problem documents, and logs errors of the service.
+    func renderErrors(_ next: @escaping Handler) -> Handler {
+        { request in
+            do {
+                return try StreamCompression.apply(to: try await next(request), for: request)
+            } catch {
+                guard var known = APIError(error) ?? Self.unforeseen(error, request) else { throw error }
+                if known.isGuess, let wait = limits.countGuess(from: request.clientAddress) {
+                    known = .tooManyFailedAuthentications(retryAfter: wait)
+                }
+                if !known.isFailedAuthentication || limits.mayLogFailure(from: request.clientAddress) {
+                    audit.refused(known, by: (error as? RefusedCall)?.caller, request)
+                }
+                if case .store(.failed(let description)) = known {
+                    logger.error("\(description)", metadata: ["requestId": "\(request.requestID)"])
+                }
+                return ProblemDocument.response(known, request.requestID)
+            }
+        }
+    }
+
+    /// An unexpected error as an internal one; nil for errors that the HTTP engine renders, and for cancelled calls.
+    private static func unforeseen(_ error: any Error, _ request: ServerRequest) -> APIError? {
+        if error is Problem || error is WireError || Task.isCancelled { return nil }
+        return .store(.failed("\(request.routePattern): \(error)"))
+    }
+}

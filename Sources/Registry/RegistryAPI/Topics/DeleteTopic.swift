@@ -1,0 +1,20 @@
+// DELETE /v1/apps/{app}/topics/{topic}
+
+import HTTPApplication
+import HTTPTypes
+import Logging
+import PushRegistry
+
+extension RegistryService {
+    /// Idempotent. The choices about the topic are gone at once: a topic that is created again under the same name
+    /// begins without choices. A topic that a segment names cannot be deleted.
+    var deleteTopic: Route {
+        appRoute(.delete, Self.topicPattern, allowing: [.marketing]) { request, call in
+            let slug = try request.identifier("topic", TopicSlug.init)
+            if try await topics.delete(slug, of: call.app.number) {
+                audit.changed("topic deleted", ["topic": "\(slug)"], by: call.caller, in: request)
+            }
+            return ServerResponse(.noContent)
+        }
+    }
+}

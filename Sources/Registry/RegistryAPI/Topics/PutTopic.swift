@@ -1,0 +1,102 @@
+// PUT /v1/apps/{app}/topics/{topic}
+
+import HTTPApplication
+import HTTPTypes
+import Logging
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    static let topicsPattern = "/v1/apps/{app}/topics"
+    static let topicPattern = topicsPattern + "/{topic}"
+
+    /// Creates the topic or replaces its content. The choices about it stay.
+    var putTopic: Route {
+        appRoute(
+            .put, Self.topicPattern, allowing: [.marketing], bodyBytesMax: TopicLimits.contentBytesMax
+        ) { request, call in
+            let content = try TopicBody.content(try request.jsonBody())
+            let slug = try request.identifier("topic", TopicSlug.init)
+            let (topic, isNew) = try await topics.put(slug, content, in: call.app.number)
+            audit.changed("topic saved", ["topic": "\(slug)"], by: call.caller, in: request)
+            return .json(JSONWriter(topic), status: isNew ? .created : .ok)
+        }
+    }
+}
+
+enum TopicLimits {
+    static let contentBytesMax = 16 * 1_024
+    /// The largest body with choices: 1,000 slugs of 64 characters, with their values.
+    static let choicesBytesMax = 128 * 1_024
+}
+
+/// `{name, description?, category?, default, locked?}`.
+private enum TopicBody {
+    static func content(_ body: [UInt8]) throws -> Topic.Content {
+        let document = try JSONDocument(body)
+        let root = document.root.object()
+        let name = root?.name()
+        let description = root?.string("description", scalarsMax: Topic.Content.textScalarsMax)
+        let category = root?.string("category", scalarsMax: Topic.Content.textScalarsMax)
+        let isIn = root?.isInByDefault()
+        let isLocked = root?.boolean("locked") ?? false
+        var content: Topic.Content?
+        if let root, let name, let isIn {
+            content = root.parsed("default") { () throws(InvalidValue) in
+                try Topic.Content(
+                    name: name, description: description, category: category, isInByDefault: isIn, isLocked: isLocked)
+            }
+        }
+        try document.check()
+        guard let content else { throw StoreError.failed("a topic lacks a value and a fault") }
+        return content
+    }
+}
+
+extension JSONObject {
+    /// Nil after a fault.
+    fileprivate func name() -> String? {
+        let name = string("name", .required, scalarsMax: Topic.Content.textScalarsMax)
+        guard name != "" else {
+            refuse(member: "name", .required, "This must have at least one character.")
+            return nil
+        }
+        return name
+    }
+
+    /// The member `default`; nil after a fault.
+    fileprivate func isInByDefault() -> Bool? {
+        switch string("default", .required, scalarsMax: Topic.Content.textScalarsMax) {
+        case nil: return nil
+        case "in": return true
+        case "out": return false
+        default:
+            refuse(member: "default", .unknownValue, "This must be in or out.")
+            return nil
+        }
+    }
+}
+
+extension JSONWriter {
+    /// `{topic, name, description, category, default, locked}`.
+    init(_ topic: Topic) {
+        self.init()
+        member(topic)
+    }
+
+    mutating func member(_ topic: Topic) {
+        object { writer in
+            writer.about(topic)
+            writer.member("default", topic.content.isInByDefault ? "in" : "out")
+            writer.member("locked", topic.content.isLocked)
+        }
+    }
+
+    /// Writes the members that a settings screen shows.
+    mutating func about(_ topic: Topic) {
+        member("topic", topic.slug.rawValue)
+        member("name", topic.content.name)
+        member("description", topic.content.description)
+        member("category", topic.content.category)
+    }
+}

@@ -1,0 +1,247 @@
+import Basics
+import CoreMetrics
+import EventLoop
+import PostgresClient
+import PushRegistry
+
+/// Apps, keys and topics in PostgreSQL, cached. Each event loop has one directory.
+///
+/// The cache is validated for each request: after the request has begun, a look-up reads the directory's version. So a
+/// revoked key fails on the next request, on every service. All requests that begin during one look-up share the next.
+public actor PostgresAppDirectory: AppDirectory {
+    /// The most requests that wait for a look-up; more are refused.
+    static let waitingMax = 16_384
+
+    public nonisolated let loop: EventLoop
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    public nonisolated let postgres: PostgresClient
+    private let cached = Locked(DirectorySnapshot(version: 0, apps: [], keys: []))
+    /// A moment at which the cached snapshot was the current one.
+    private var currentAt: ContinuousClock.Instant?
+    /// Resumed exactly once: a request is refused or queued, and leaves the queue in a batch, which `serve` resumes on
+    /// success and on failure, or at the end.
+    private typealias Request = UnsafeContinuation<DirectorySnapshot, any Error>
+    private var requests = BatchQueue<Request>(countMax: waitingMax, batchMax: waitingMax)
+    private let unusablePolicies: UnusablePolicies?
+
+    /// - Parameter unusablePolicies: reports policies that cannot be used; nil: nobody does.
+    public init(postgres: PostgresClient, unusablePolicies: UnusablePolicies? = nil) {
+        self.postgres = postgres
+        self.unusablePolicies = unusablePolicies
+        loop = postgres.loop
+    }
+
+    public nonisolated var lastRead: DirectorySnapshot { cached.withLock { $0 } }
+
+    public func current() async throws -> DirectorySnapshot {
+        try await withUnsafeThrowingContinuation { continuation in
+            guard !requests.append(continuation) else { return }
+            continuation.resume(throwing: requests.isFinished ? StoreError.unavailable : StoreError.overloaded)
+        }
+    }
+
+    public func current(within age: Duration) async throws -> DirectorySnapshot {
+        guard let currentAt, loop.now - currentAt <= age else { return try await current() }
+        return lastRead
+    }
+
+    /// Serves requests until it is cancelled.
+    public func run() async {
+        await withTaskCancellationHandler {
+            while !requests.isFinished {
+                await withUnsafeContinuation { requests.park($0) }
+                let batch = requests.takeBatch()
+                if !batch.isEmpty { await serve(batch) }
+            }
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.finish() } }
+        }
+    }
+
+    private func finish() {
+        for request in requests.finish() { request.resume(throwing: StoreError.unavailable) }
+    }
+
+    private func serve(_ batch: [Request]) async {
+        do {
+            let snapshot = try await refresh()
+            for request in batch { request.resume(returning: snapshot) }
+        } catch {
+            for request in batch { request.resume(throwing: StoreError(error)) }
+        }
+    }
+
+    private func refresh() async throws -> DirectorySnapshot {
+        let start = loop.now
+        let snapshot = try await validated()
+        currentAt = start
+        return snapshot
+    }
+
+    /// The cached snapshot if it is still current, or else a new one.
+    private func validated() async throws -> DirectorySnapshot {
+        let rows = try await postgres.read(PostgresStatement(DirectoryStatements.version))
+        let last = lastRead
+        guard let version = rows.first else { throw StoreError.failed("the table directory_version has no row") }
+        guard try version.decode(0, as: Int64.self) != last.version else { return last }
+        let new = try await load()
+        cached.withLock { $0 = new }
+        unusablePolicies?.report(new.unusable.values)
+        return new
+    }
+
+    /// Version, apps, keys and topics of one moment.
+    private func load() async throws -> DirectorySnapshot {
+        try await postgres.withTransaction(.snapshot) { transaction in
+            let results = try await transaction.execute([
+                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
+                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
+                PostgresStatement(DirectoryStatements.databaseEpoch), PostgresStatement(TopicCatalogueStatements.all),
+            ])
+            let signingKeys = try SigningKeyStatements.byApp(results[3])
+            let topics = try TopicCatalogue.byApp(results[5])
+            var (apps, unusable): ([App], [UnusableApp]) = ([], [])
+            for row in results[1] { try Self.read(row, signingKeys, topics, into: &apps, &unusable) }
+            return DirectorySnapshot(
+                version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
+                unusable: unusable,
+                keys: try results[2].map(APIKey.init))
+        }
+    }
+
+    /// An app with an invalid policy does not stop other apps.
+    private static func read(
+        _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], _ topics: [AppNumber: TopicCatalogue],
+        into apps: inout [App],
+        _ unusable: inout [UnusableApp]
+    ) throws {
+        let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
+        let revision = try row.decode(3, as: String.self)
+        switch PolicyDocument.policy(ofStored: try row.decode(2)) {
+        case .success(let policy):
+            apps.append(
+                App(
+                    number: number, id: id, policy: policy, revision: revision,
+                    signingKeys: signingKeys[number, default: []],
+                    identityKey: AppIdentityKey(bytes: try row.decode(4)),
+                    topics: topics[number] ?? TopicCatalogue()))
+        case .failure(let error):
+            unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
+        }
+    }
+
+    public func put(
+        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
+    ) async throws -> (app: App, isNew: Bool) {
+        do {
+            let text = try PolicyDocument(policy).text()
+            let change =
+                switch precondition {
+                case nil: try await replacementOrCreation(of: id, text)
+                case .absent: try await creation(of: id, text, replacesAnother: false)
+                case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
+                case .revisions(let known):
+                    PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
+                }
+            guard let row = try await postgres.executePatiently(change).first else {
+                let present = try await postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue))
+                throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
+            }
+            let app = App(
+                number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
+            return (app, try row.decode(1))
+        } catch let refusal as PolicyRefusal {
+            throw refusal
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
+        let isKnown = try await !postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
+        if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }
+        return try await creation(of: id, text, replacesAnother: true)
+    }
+
+    /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
+    ///
+    /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
+    ///
+    /// - Parameter replacesAnother: whether the policy of an app that another caller has just created is replaced.
+    private func creation(
+        of id: AppID, _ text: String, replacesAnother: Bool
+    ) async throws -> PostgresStatement {
+        let number: Int32 = try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0)
+        _ = try await postgres.execute(RollUpStatements.addState(AppNumber(number)))
+        return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number, replacesAnother)
+    }
+
+    public func add(_ key: APIKey) async throws {
+        do {
+            _ = try await postgres.executePatiently(
+                PostgresStatement(
+                    DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
+                    key.secretSHA256, key.createdAt.postgres))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    public func revokeKey(_ id: String, of app: AppNumber) async throws -> Bool {
+        do {
+            let revocation = PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue)
+            return try await !postgres.executePatiently(revocation).isEmpty
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
+        do {
+            let rows = try await postgres.read(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
+            return try rows.reduce(into: [:]) { uses, row in
+                uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+/// Reports the stored policies that this version cannot use: each app and revision once, and their number in a gauge.
+/// The directories of all loops share one.
+public final class UnusablePolicies: Sendable {
+    private struct Name: Hashable, Sendable {
+        let app: AppNumber
+        let revision: String
+    }
+
+    private let logged = Locked<Set<Name>>([])
+    private let count = Gauge(label: "registry_unusable_policies")
+    private let log: @Sendable (UnusableApp) -> Void
+
+    /// - Parameter log: is called once for each app and revision.
+    public init(log: @escaping @Sendable (UnusableApp) -> Void) {
+        self.log = log
+    }
+
+    func report(_ apps: some Collection<UnusableApp>) {
+        count.record(apps.count)
+        for app in apps {
+            let name = Name(app: app.number, revision: app.revision)
+            if logged.withLock({ $0.insert(name).inserted }) { log(app) }
+        }
+    }
+}
+
+extension APIKey {
+    fileprivate init(_ row: PostgresRow) throws {
+        self.init(
+            id: try row.decode(0), app: AppNumber(try row.decode(1)), name: try row.decode(2),
+            // A role that a newer migration added gives nothing here.
+            roles: Set(try row.decode(3, as: [String].self).compactMap(Role.init(rawValue:))),
+            secretSHA256: try row.decode(4), createdAt: Timestamp(try row.decode(5)),
+            revokedAt: try row.decode(6, as: PostgresTimestamp?.self).map(Timestamp.init))
+    }
+}

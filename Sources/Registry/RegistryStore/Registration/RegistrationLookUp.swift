@@ -1,0 +1,206 @@
+import PostgresClient
+import PushRegistry
+
+/// The first round trip of registrations (R2): finds out which of them change nothing, without a lock. Those that have
+/// the bytes of the last one are not read any further.
+struct RegistrationLookUp: Sendable {
+    /// A registration that waits for its look-up.
+    struct Item: BatchedRead {
+        let sent: SentRegistration
+        /// The directory's version by which the registration was authorized; nil if the directory was read for it.
+        let directoryVersion: Int64?
+
+        typealias Finding = RegistrationLookUp.Found
+
+        var app: AppNumber { sent.key.app }
+    }
+
+    /// What a look-up found, before the registration is read. Each caller reads its own: reading those of a whole batch
+    /// would hold the loop for long.
+    enum Found: Sendable {
+        /// The registration has the bytes of the last one and changes nothing; this is the outcome.
+        case unchanged(RegistrationOutcome)
+        /// The installation does not exist.
+        case absent
+        /// The rules must decide under a lock, whatever the registration's values are.
+        case contested(PostgresRow)
+        /// The registration's values must be compared with this row.
+        case installation(PostgresRow, at: Timestamp)
+    }
+
+    /// What became of a registration that was looked up.
+    enum Decision {
+        case unchanged(RegistrationOutcome)
+        case changed(PendingRegistration)
+    }
+
+    typealias Results = [Result<Found, any Error>]
+
+    let isDistributed: Bool
+
+    /// For registrations of one app.
+    func statements(_ app: AppNumber, _ batch: [Item]) -> [PostgresStatement] {
+        let ids = batch.map(\.sent.key.installID.rawValue)
+        guard !isDistributed else {
+            return [
+                PostgresStatement(RegistrationStatements.lookUpOnCitus, app.rawValue, ids),
+                PostgresStatement(DirectoryStatements.moment),
+            ]
+        }
+        return [PostgresStatement(RegistrationStatements.lookUp, app.rawValue, ids)]
+    }
+
+    /// - Parameter results: of `statements`.
+    /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
+    ///   another version than the registration names.
+    func results(of batch: [Item], in results: [PostgresResult]) throws -> Results {
+        guard !isDistributed else { return try resultsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
+        return zip(batch, results[0]).map { item, row in
+            Result {
+                try item.check(directoryVersion: row.decode(18))
+                let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
+                return row.isNull(1) ? .absent : try find(item.sent, in: row, at: now)
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - rows: of `RegistrationStatements.lookUpOnCitus`.
+    ///   - moment: of `DirectoryStatements.moment`.
+    private func resultsOnCitus(of batch: [Item], in rows: PostgresResult, moment: PostgresRow) throws -> Results {
+        let version: Int64 = try moment.decode(0)
+        let now = Timestamp(try moment.decode(1, as: PostgresTimestamp.self))
+        let found = try Dictionary(
+            rows.map { (try $0.decode(0, as: String.self), $0) }, uniquingKeysWith: { first, _ in first })
+        return batch.map { item in
+            Result {
+                try item.check(directoryVersion: version)
+                guard let row = found[item.sent.key.installID.rawValue] else { return .absent }
+                return try find(item.sent, in: row, at: now)
+            }
+        }
+    }
+
+    /// - Parameter row: of an installation that exists.
+    private func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
+        // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
+        let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
+        guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt) else { return .contested(row) }
+        if row.holds(sent.digest, at: 1), !sent.mayHaveTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now)
+        {
+            return .unchanged(outcome)
+        }
+        return .installation(row, at: now)
+    }
+}
+
+extension RegistrationLookUp.Found {
+    /// Reads the registration if it must be, and compares its values.
+    ///
+    /// - Throws: the faults of its bytes.
+    func decision(about sent: SentRegistration) throws -> RegistrationLookUp.Decision {
+        switch self {
+        case .unchanged(let outcome): return .unchanged(outcome)
+        case .absent: return .changed(PendingRegistration(try sent.read(), digest: sent.digest, .absent))
+        case .contested(let row):
+            let registration = try sent.read()
+            let finding = row.holdsToken(of: registration) ? RegistrationFinding.holder : .other
+            return .changed(PendingRegistration(registration, digest: sent.digest, finding))
+        case .installation(let row, let now): return try Self.compare(sent, with: row, at: now)
+        }
+    }
+
+    private static func compare(
+        _ sent: SentRegistration, with row: PostgresRow, at now: Timestamp
+    ) throws -> RegistrationLookUp.Decision {
+        let registration = try sent.read()
+        let holdsToken = row.holdsToken(of: registration)
+        let isSame = try row.holds(sent.digest, at: 1) || holdsToken && row.hasValues(of: registration)
+        let keepsTopics = try registration.topics.isEmpty || row.choices.contain(registration.topics)
+        if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) { return .unchanged(outcome) }
+        let finding: RegistrationFinding =
+            if !holdsToken {
+                .other
+            } else if !keepsTopics {
+                .holder
+            } else {
+                try find(registration, in: row, isSame: isSame, at: now)
+            }
+        return .changed(PendingRegistration(registration, digest: sent.digest, finding))
+    }
+
+    /// - Parameter row: of an installation that has the registration's token.
+    private static func find(
+        _ registration: Registration, in row: PostgresRow, isSame: Bool, at now: Timestamp
+    ) throws -> RegistrationFinding {
+        guard row.hasOwner(of: registration) else { return .holder }
+        return .bound(
+            RegistrationFinding.Bound(
+                generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
+                cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
+                hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
+    }
+}
+
+extension RegistrationLookUp.Item {
+    fileprivate func check(directoryVersion version: Int64) throws {
+        guard directoryVersion ?? version == version else { throw DirectoryChanged() }
+    }
+}
+
+extension PostgresRow {
+    /// The choices on the installation of a look-up.
+    fileprivate var choices: TopicChoices {
+        get throws { TopicChoices(codes: try decode(15, as: [Int32]?.self) ?? []) }
+    }
+
+    private var provider: Provider {
+        get throws {
+            guard let provider = Provider.allCases.first(where: { holds($0.rawValue.utf8, at: 12) }) else {
+                throw StoreError.failed("an installation has an unknown provider")
+            }
+            return provider
+        }
+    }
+
+    fileprivate var sessionExpiresAt: Timestamp? {
+        get throws { try decode(10, as: PostgresTimestamp?.self).map(Timestamp.init) }
+    }
+
+    fileprivate func outcomeIfUnchanged(_ claim: RegistrationClaim, _ now: Timestamp) throws -> RegistrationOutcome? {
+        claim.outcomeIfUnchanged(
+            generation: try decode(2), epoch: try decode(14), provider: try provider,
+            lastSeenAt: Timestamp(try decode(3)), now: now)
+    }
+
+    /// Whether a row of a look-up has the registration's token.
+    fileprivate func holdsToken(of registration: Registration) -> Bool {
+        holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)
+    }
+
+    /// Whether a row of a look-up that holds the token has all other values of the registration, too. The first
+    /// registration of an imported installation rewrites it, even if it has the same values.
+    fileprivate func hasValues(of registration: Registration) throws -> Bool {
+        let isImported = holds(EmptyCollection(), at: 1)
+        return try !isImported && holds(registration.snapshotDigest, at: 11) && hasOwner(of: registration)
+            && sessionExpiresAt == registration.owner?.session?.expiresAt
+            && holds(registration.keys?.p256dh, at: 16) && holds(registration.keys?.auth, at: 17)
+    }
+
+    /// Whether a row of a look-up has the registration's user and session.
+    fileprivate func hasOwner(of registration: Registration) -> Bool {
+        guard let owner = registration.owner else { return isNull(6) }
+        let isSession = owner.session.map { holds($0.id.rawValue.utf8, at: 7) } ?? isNull(7)
+        return holds(owner.userID.rawValue.utf8, at: 6) && isSession
+    }
+
+    /// Whether a column is this text; NULL for nil.
+    private func holds(_ text: String?, at column: Int) -> Bool {
+        text.map { holds($0.utf8, at: column) } ?? isNull(column)
+    }
+
+    /// Whether a column is just these bytes.
+    fileprivate func holds(_ bytes: some Sequence<UInt8>, at column: Int) -> Bool {
+        withBytes(column) { span in span.withUnsafeBytes { $0.elementsEqual(bytes) } } == true
+    }
+}
