@@ -92,23 +92,14 @@ let package = Package(
         module(
             "Engine", "Telemetry",
             ["Basics", "HTTPApplication", "HTTPWire", "StrictJSON", coreMetrics, httpTypes, logging]),
-        module(
-            "Registry", "RegistryAPI",
-            [
-                "Basics", "ConsoleFiles", "EventLoop", "PushRegistry", "HTTPApplication", "HTTPWire",
-                "OpenAPIDocument", "Receipts", "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
-            ]),
+        .target(
+            name: "RegistryAPI",
+            dependencies: [
+                "Basics", "CEmbeddedFiles", "EventLoop", "PushRegistry", "HTTPApplication", "HTTPWire", "Receipts",
+                "StrictJSON", crypto, cryptoExtras, httpTypes, logging, metrics,
+            ], path: "Sources/Registry/RegistryAPI", exclude: ["openapi.json"], swiftSettings: strict),
         // C embeds files, because the compiler needs minutes for array literals of Swift of their size.
-        .target(name: "COpenAPIDocument", path: "Sources/C/COpenAPIDocument"),
-        .target(
-            name: "OpenAPIDocument", dependencies: ["COpenAPIDocument"], path: "Sources/Registry/OpenAPIDocument",
-            exclude: ["openapi.json"],
-            swiftSettings: strict),
-        // The page at /console/.
-        .target(name: "CConsoleFiles", path: "Sources/C/CConsoleFiles"),
-        .target(
-            name: "ConsoleFiles", dependencies: ["CConsoleFiles"], path: "Sources/Registry/ConsoleFiles",
-            exclude: ["Files"], swiftSettings: strict),
+        .target(name: "CEmbeddedFiles", path: "Sources/C/CEmbeddedFiles"),
         module("Registry", "PushRegistry", ["Basics"]),
         module("Registry", "Receipts", ["Basics", "COpenSSL", "PushRegistry", crypto]),
         module("Engine", "HTTPFetch", ["Basics", "CCurl"]),
@@ -207,8 +198,8 @@ let package = Package(
         tests(
             "RegistryAPITests",
             [
-                "Basics", "ConsoleFiles", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
-                "HTTPApplication", "HTTPServer", "OpenAPIDocument", "PostgresClient", "PushRegistry", "Receipts",
+                "Basics", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
+                "HTTPApplication", "HTTPServer", "PostgresClient", "PushRegistry", "Receipts",
                 "StrictJSON", crypto,
                 cryptoExtras, httpTypes, logging,
             ]),
@@ -252,7 +243,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             [
-                "Basics", "ConsoleFiles", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
+                "Basics", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
                 "StrictJSON", "push-registry",
             ]),
         tests(

@@ -70,7 +70,9 @@ struct CompressedInputTests {
                 let files = try ImportFiles([file.path])
                 #expect(throws: ImportFailure.self) { try ImportDetection.find(in: files, ImportNames(), given: nil) }
                 try files.forEachPart { part in
-                    #expect(throws: InputDamaged.self) { _ = try ForeignRows(part.bytes, JSONElements(wrappers: [])) }
+                    #expect(throws: InputDamaged.self) {
+                        _ = try ForeignRows(part.bytes, ElementSplitter(wrappers: []))
+                    }
                     return true
                 }
             }

@@ -9,7 +9,7 @@ struct ForeignRowsTests {
     /// The value of a member or column `a` of each row, with its line; a fault is its code.
     private func read(_ text: String, pieceBytes: Int = 7) throws -> [String] {
         let bytes = PeekableBytes(TextBytes(Array(text.utf8), pieceBytes: pieceBytes))
-        guard var rows = try ForeignRows(bytes, JSONElements(wrappers: ["items"])) else { return ["empty"] }
+        guard var rows = try ForeignRows(bytes, ElementSplitter(wrappers: ["items"])) else { return ["empty"] }
         var found: [String] = []
         while let (line, row) = try rows.next() {
             switch row {

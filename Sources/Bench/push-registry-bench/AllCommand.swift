@@ -68,7 +68,7 @@ struct AllCommand: AsyncParsableCommand {
                 try RunCommand.parse(
                     shared + brief + ["--flush-delay", "1000", "--rows", "unchanged,changed,first"])
             ),
-            ("import", try ImportCommand.parse(shared + rounds + ["--count", "\(fleet / 10)"])),
+            ("import", try ImportBenchmarkCommand.parse(shared + rounds + ["--count", "\(fleet / 10)"])),
             ("export", try ExportCommand.parse(shared + rounds + ["--count", "\(fleet / 5)"])),
             ("messages", try MessagesBenchmarkCommand.parse(shared + rounds + ["--count", "\(fleet / 10)"])),
             ("audiences", try AudiencesCommand.parse(shared + ["--counts", "\(fleet / 10)", "\(fleet)"])),

@@ -7,7 +7,7 @@ struct PushRegistryBench: AsyncParsableCommand {
         abstract: "Measures push-registry against bare PostgreSQL, and fills databases with realistic installations.",
         subcommands: [
             AllCommand.self, RunCommand.self, AgainstCommand.self, FillCommand.self, AudiencesCommand.self,
-            ImportCommand.self, ExportCommand.self, CleanUpBenchmarkCommand.self, NeighboursCommand.self,
+            ImportBenchmarkCommand.self, ExportCommand.self, CleanUpBenchmarkCommand.self, NeighboursCommand.self,
             BloatCommand.self, MessagesBenchmarkCommand.self, CitusCommand.self, EngineServerCommand.self,
         ],
         defaultSubcommand: AllCommand.self)

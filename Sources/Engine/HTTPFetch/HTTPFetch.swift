@@ -54,7 +54,7 @@ public struct HTTPFetch: Sendable {
         guard let handle = functions.easy_init() else { throw .transport("libcurl cannot create a handle") }
         defer { functions.easy_cleanup(handle) }
         let isPlain = url.hasPrefix("http://")
-        let exchange = Exchange(bytesMax: bytesMax) { peers.include($0, isPlain: isPlain) }
+        let exchange = FetchState(bytesMax: bytesMax) { peers.include($0, isPlain: isPlain) }
         let protocols = isPlain ? CURLPROTO_HTTP_ : CURLPROTO_HTTPS_
         let numbers: [(Int, Int)] = [
             (CURLOPT_NOSIGNAL_, 1), (CURLOPT_PROTOCOLS_, protocols),

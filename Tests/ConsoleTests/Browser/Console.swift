@@ -41,7 +41,7 @@ struct Console: Sendable {
         .deletingLastPathComponent().deletingLastPathComponent()
 
     /// The folder that the service embeds.
-    static let files = packageRoot.appending(path: "Sources/Registry/ConsoleFiles/Files")
+    static let files = packageRoot.appending(path: "Sources/Registry/Console/Files")
 
     var address: String { "http://127.0.0.1:\(registry.client.port)/console/" }
 
@@ -95,7 +95,7 @@ struct Console: Sendable {
             """
             document.querySelector('#signin-key').value = arguments[0];
             document.querySelector('signin-screen form').requestSubmit();
-            """, .string(RegistryService.adminKey))
+            """, .string(RunningService.adminKey))
         try await browser.wait(for: "document.querySelector('nav')")
     }
 

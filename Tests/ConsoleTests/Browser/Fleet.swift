@@ -30,7 +30,7 @@ enum Fleet {
     private static func body(_ number: Int, _ random: inout SeededGenerator) -> JSON {
         let place = Int.random(in: locales.indices, using: &random)
         let isApple = random.next() % 3 == 0
-        var device = RegistrationBody.device("phone-\(number)")
+        var device = SampleRegistration.device("phone-\(number)")
         device["locale"] = .string(locales[place])
         device["language"] = .string(String(locales[place].prefix(2)))
         device["region"] = .string(String(locales[place].suffix(2)))
@@ -40,8 +40,8 @@ enum Fleet {
         device["systemVersion"] = .string(isApple ? versions[number % versions.count] : "\(12 + number % 5)")
         if number.isMultiple(of: 4) { device = device.without("carrier") }
         let status = number.isMultiple(of: 5) ? "denied" : "authorized"
-        return RegistrationBody.make(
+        return SampleRegistration.make(
             "phone-\(number)", provider: isApple ? "apns" : "fcm",
-            settings: RegistrationBody.settings(authorizationStatus: status), device: device)
+            settings: SampleRegistration.settings(authorizationStatus: status), device: device)
     }
 }

@@ -37,12 +37,12 @@ extension ConsoleTests {
         }
 
         private static func fill(_ app: RegistryApp) async throws {
-            var device = RegistrationBody.device("phone")
+            var device = SampleRegistration.device("phone")
             for member in [
                 "appVersion", "deviceModel", "systemName", "systemVersion", "language", "region", "timeZoneId",
             ] { device[member] = .string(evil) }
             for member in ["carrier", "appStore", "locale"] { device[member] = .string(evil) }
-            let status = try await app.put("phone", RegistrationBody.make("phone", device: device)).status
+            let status = try await app.put("phone", SampleRegistration.make("phone", device: device)).status
             try #require(status == 201)
             _ = try await app.send(
                 "PUT", "/segments/evil", ["filter": ["carrier": .string(evil)], "description": .string(evil)],

@@ -8,9 +8,9 @@ extension ConsoleTests {
     struct ExportTests {
         @Test func csv_isDownloaded_withoutFormulas() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
-            var device = RegistrationBody.device("spread")
+            var device = SampleRegistration.device("spread")
             device["carrier"] = "=1+1"
-            _ = try await app.put("spread", RegistrationBody.make("spread", device: device))
+            _ = try await app.put("spread", SampleRegistration.make("spread", device: device))
             _ = try await app.put("plain")
             let folder = FileManager.default.temporaryDirectory
                 .appending(path: "console-\(UInt64.random(in: 0...UInt64.max))")

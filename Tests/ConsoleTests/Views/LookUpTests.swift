@@ -7,9 +7,9 @@ extension ConsoleTests {
     struct LookUpTests {
         @Test func installation_saysWhyItIsNotReachable() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
-            let denied = RegistrationBody.settings(authorizationStatus: "denied")
+            let denied = SampleRegistration.settings(authorizationStatus: "denied")
             _ = try await app.put("a-phone", as: "alice", session: "s-1")
-            _ = try await app.put("a-phone", RegistrationBody.make("a-phone", settings: denied), as: "alice")
+            _ = try await app.put("a-phone", SampleRegistration.make("a-phone", settings: denied), as: "alice")
             try await Self.visit(app, as: .support) { browser in
                 try await Self.look(up: "a-phone", in: browser)
                 try await browser.wait(for: "document.querySelectorAll('.checklist li').length === 3")
@@ -20,7 +20,7 @@ extension ConsoleTests {
                 try await browser.wait(forText: "Permission to notify: authorized → denied")
                 try await browser.wait(forText: "First registration. User: alice.")
                 try await browser.expectNoViolations("an installation")
-                #expect(try await !Self.page(of: browser).contains(RegistrationBody.token("a-phone")))
+                #expect(try await !Self.page(of: browser).contains(SampleRegistration.token("a-phone")))
             }
         }
 
@@ -37,9 +37,9 @@ extension ConsoleTests {
 
         @Test func token_showsItsOwners_andNeverItself() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
-            let token = RegistrationBody.token("shared")
-            _ = try await app.put("first", RegistrationBody.make("first", token: token), as: "alice")
-            _ = try await app.put("second", RegistrationBody.make("second", token: token), as: "bob")
+            let token = SampleRegistration.token("shared")
+            _ = try await app.put("first", SampleRegistration.make("first", token: token), as: "alice")
+            _ = try await app.put("second", SampleRegistration.make("second", token: token), as: "bob")
             _ = try await app.put("second", as: "bob")
             try await Self.visit(app, as: .support) { browser in
                 try await Self.look(up: token.uppercased(), in: browser)
@@ -113,11 +113,11 @@ extension ConsoleTests {
         @Test func stringsOfDevices_runNothing_andShowWhatIsHidden() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             let hostile = "<img src=x onerror=alert(1)>\u{202E}=1\u{200B}"
-            var device = RegistrationBody.device("hostile")
+            var device = SampleRegistration.device("hostile")
             for name in ["deviceModel", "systemName", "systemVersion", "carrier", "appStore", "locale", "timeZoneId"] {
                 device[name] = .string(hostile)
             }
-            _ = try await app.put("hostile", RegistrationBody.make("hostile", device: device), as: "<b>'\"")
+            _ = try await app.put("hostile", SampleRegistration.make("hostile", device: device), as: "<b>'\"")
             try await Self.visit(app, as: .support) { browser in
                 try await Self.look(up: "hostile", in: browser)
                 try await browser.wait(forText: "First registration.")

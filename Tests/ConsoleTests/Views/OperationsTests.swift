@@ -74,7 +74,7 @@ extension ConsoleTests {
 
         @Test func health_showsReadiness_andTheRatesOfTheProcess() async throws {
             try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, key: RegistryService.adminKey)
+                try await Console.shared.signIn(browser, key: RunningService.adminKey)
                 try await browser.show(page: "operations/health")
                 try await browser.wait(forText: "Nothing hinders the service.")
                 try await browser.wait(for: "document.querySelector('.spark')")
@@ -86,7 +86,7 @@ extension ConsoleTests {
         @Test func adminKey_createsAnApp_andShowsIt() async throws {
             let id = "com.example.created\(UInt64.random(in: 0...UInt64.max))"
             try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, key: RegistryService.adminKey)
+                try await Console.shared.signIn(browser, key: RunningService.adminKey)
                 try await browser.show(page: "operations/apps")
                 try await browser.expectNoViolations("apps")
                 try await browser.click("New app")

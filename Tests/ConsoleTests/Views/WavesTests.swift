@@ -8,10 +8,10 @@ extension ConsoleTests {
         @Test func waves_flagSkippedTimes_pastInstants_andZones() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             for (phone, zone, offset) in [("b", "Europe/Berlin", 3_600), ("t", "Asia/Tokyo", 32_400)] {
-                var device = RegistrationBody.device(phone)
+                var device = SampleRegistration.device(phone)
                 device["timeZoneId"] = .string(zone)
                 device["timeZoneOffset"] = .integer(Int64(offset))
-                _ = try await app.put(phone, RegistrationBody.make(phone, device: device))
+                _ = try await app.put(phone, SampleRegistration.make(phone, device: device))
             }
             try await Console.shared.visit("waves", of: app) { browser, _ in
                 try await Self.plan("02:30", "2099-03-29", in: browser)

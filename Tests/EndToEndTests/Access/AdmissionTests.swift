@@ -5,7 +5,7 @@ extension EndToEnd {
     @Suite("A large body is read only for a caller whom the route accepts")
     struct AdmissionTests {
         private func status(_ app: RegistryApp, _ method: String, _ path: String, key: String?) async throws -> Int {
-            let connection = try HTTPConnection(port: app.registry.client.port)
+            let connection = try TestConnection(port: app.registry.client.port)
             let credential = key.map { "Authorization: Bearer \($0)\r\n" } ?? ""
             let head = "\(method) \(app.path)\(path) HTTP/1.1\r\nHost: t\r\n\(credential)Expect: 100-continue\r\n"
             try await connection.send(Array("\(head)Content-Length: 10000\r\n\r\n".utf8))

@@ -88,13 +88,13 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let response = try await put(
                 app, key: app.key(.service), fields: type.map { [("Content-Type", $0)] } ?? [],
-                body: RegistrationBody.make("phone").text)
+                body: SampleRegistration.make("phone").text)
             #expect(response.status == 201)
         }
 
         @Test func largestBody_isAccepted_whenItIsExactlyAtTheLimit() async throws {
             let app = try await RegistryApp.make()
-            let text = RegistrationBody.make("phone").text
+            let text = SampleRegistration.make("phone").text
             let padded = text + String(repeating: " ", count: 64 * 1024 - text.utf8.count)
             #expect(try await put(app, key: app.key(.service), body: padded).status == 201)
         }

@@ -89,8 +89,8 @@ extension EndToEnd {
         @Test func key_failsOnTheNextRequest_whenItIsRevoked() async throws {
             let app = try await RegistryApp.make()
             // Connections spread over the loops; each has served the key before.
-            var connections: [HTTPConnection] = []
-            for _ in 0..<16 { connections.append(try HTTPConnection(port: app.registry.client.port)) }
+            var connections: [TestConnection] = []
+            for _ in 0..<16 { connections.append(try TestConnection(port: app.registry.client.port)) }
             let requests = [
                 app.registration("phone", by: .role(.client)),
                 app.request("GET", "/installations/phone", by: .role(.client)),

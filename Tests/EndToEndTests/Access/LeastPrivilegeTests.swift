@@ -50,12 +50,12 @@ struct LeastPrivilegeTests {
 
     @Test func service_works_withTheRightsOfThePage() async throws {
         try await withPreparedCluster { cluster in
-            try await RegistryService.with(databaseURL: url(cluster, as: "registry")) { service in
+            try await RunningService.with(databaseURL: url(cluster, as: "registry")) { service in
                 let app = "/v1/apps/com.example.mail"
                 let user = [("X-User-Id", "alice"), ("X-Session-Id", "s-1")]
                 let calls: [(method: String, path: String, body: JSON?)] = [
                     ("PUT", app, [:]), ("POST", app + "/keys", ["name": "k", "roles": ["sender"]]),
-                    ("PUT", app + "/installations/phone", RegistrationBody.make("phone")),
+                    ("PUT", app + "/installations/phone", SampleRegistration.make("phone")),
                     ("POST", app + "/feedback", [["installId": "phone", "reason": "BadDeviceToken"]]),
                     ("POST", app + "/audience/count", ["filter": ["locale": "de"], "include": "all"]),
                     ("POST", app + "/audience/export", ["filter": [:], "include": "all"]),
@@ -67,7 +67,7 @@ struct LeastPrivilegeTests {
                 for call in calls {
                     let named = call.path.contains("/installations/") && call.method != "DELETE" ? user : []
                     let request = HTTPRequest.make(
-                        call.method, call.path, call.body, key: RegistryService.adminKey, fields: named)
+                        call.method, call.path, call.body, key: RunningService.adminKey, fields: named)
                     let response = try await service.client.response(to: request)
                     #expect((200..<300).contains(response.status), "\(call.method) \(call.path): \(response.text)")
                 }

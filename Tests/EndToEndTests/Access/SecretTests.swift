@@ -12,14 +12,14 @@ extension EndToEnd {
 
         /// The life of a token: registration, rotation, takeover, faults, deletion.
         private func exercise(_ app: RegistryApp) async throws -> [HTTPResponse] {
-            let body = RegistrationBody.make("phone", token: token)
+            let body = SampleRegistration.make("phone", token: token)
             var bad = body
             bad["device"]["installId"] = "other"
             var long = body
             long["token"] = .string(String(repeating: token, count: 7))
             return [
                 try await app.put("phone", body, as: "alice"), try await app.put("phone", body, as: "bob"),
-                try await app.put("other", RegistrationBody.make("other", token: token), as: "carol"),
+                try await app.put("other", SampleRegistration.make("other", token: token), as: "carol"),
                 try await app.put("phone", bad), try await app.put("phone", long),
                 try await app.put("phone", body, by: .none), try await app.put("phone", body, ifMatch: "\"1\""),
                 try await app.get("other", by: .role(.marketing)), try await app.delete("other"),

@@ -9,7 +9,7 @@ extension EndToEnd {
         @Test func support_readsAllUsers_withoutTokensAndKeys() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
-            let token = RegistrationBody.token("phone")
+            let token = SampleRegistration.token("phone")
             let query: JSON = ["token": .string(token), "provider": "apns"]
             let responses = [
                 try await app.get("phone", by: support),
@@ -31,7 +31,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
             let calls: [(method: String, rest: String, body: JSON?)] = [
-                ("PUT", "/installations/phone", RegistrationBody.make("phone")),
+                ("PUT", "/installations/phone", SampleRegistration.make("phone")),
                 ("DELETE", "/installations/phone", nil),
                 ("POST", "/installations/phone/logout", nil), ("POST", "/users/alice/logout", nil),
                 ("DELETE", "/users/alice", nil), ("DELETE", "/sessions/s1", nil), ("POST", "/feedback", []),

@@ -92,7 +92,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             #expect(try await app.put("phone", as: "alice", by: .role(.admin)).status == 201)
             let record = try await app.get("phone", by: .role(.admin))
-            #expect(record.json["token"].string == RegistrationBody.token("phone"))
+            #expect(record.json["token"].string == SampleRegistration.token("phone"))
             #expect(try await app.send("GET", "/installations/phone/snapshots", by: .role(.admin)).status == 200)
             #expect(try await app.delete("phone", by: .role(.admin)).status == 204)
         }

@@ -71,7 +71,7 @@ extension EndToEnd {
             _ = try await app.put("allowed", as: "alice")
             _ = try await app.put(
                 "denied",
-                RegistrationBody.make("denied", settings: RegistrationBody.settings(authorizationStatus: "denied")))
+                SampleRegistration.make("denied", settings: SampleRegistration.settings(authorizationStatus: "denied")))
             _ = try await app.put("gone", as: "bob")
             _ = try await app.send("POST", "/users/bob/logout")
             #expect(try await app.count([:]) == 1)

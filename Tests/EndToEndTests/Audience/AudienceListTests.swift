@@ -24,7 +24,7 @@ extension EndToEnd {
                 pages += 1
             } while next != .null
             #expect(pages == 3 && seen.map { $0["installId"].string } == Self.names)
-            #expect(seen[0]["token"].string == RegistrationBody.token("a") && seen[0]["provider"] == "apns")
+            #expect(seen[0]["token"].string == SampleRegistration.token("a") && seen[0]["provider"] == "apns")
             #expect(seen[0]["generation"].integer != nil && seen[0].object["keys"] == nil)
         }
 
@@ -42,7 +42,7 @@ extension EndToEnd {
                 "installations", ["filter": [:], "after": .string(next)], by: .role(.marketing))
             #expect(rest.json["installations"].array.map { $0["id"] } == exported.suffix(2).map { $0["id"] })
             for text in [page.text, "\(exported)"] {
-                #expect(!text.contains(RegistrationBody.token("a")) && !text.contains("installId"))
+                #expect(!text.contains(SampleRegistration.token("a")) && !text.contains("installId"))
             }
         }
 
@@ -89,7 +89,7 @@ extension EndToEnd {
             _ = try await app.put("phone", as: "alice")
             let line = try #require(try await app.export(["filter": [:]]).first)
             #expect(Set(line.object.keys) == ["installId", "provider", "token", "keys", "generation", "cursor"])
-            #expect(line["token"].string == RegistrationBody.token("phone") && line["keys"] == .null)
+            #expect(line["token"].string == SampleRegistration.token("phone") && line["keys"] == .null)
         }
 
         @Test func fields_areTheRequestedOnes() async throws {
@@ -134,10 +134,10 @@ extension EndToEnd {
             let app = try await app()
             let body: JSON = ["filter": [:], "fields": ["id", "installId", "token", "cursor"]]
             let ids = try await app.export(["filter": [:]], by: .role(.marketing)).map { $0["id"] }
-            for admin in [RegistryApp.Credential.role(.admin), .text(RegistryService.adminKey)] {
+            for admin in [RegistryApp.Credential.role(.admin), .text(RunningService.adminKey)] {
                 let lines = try await app.export(body, by: admin)
                 #expect(lines.map { $0["id"] } == ids && lines.map { $0["installId"].string } == Self.names)
-                #expect(lines[0]["token"].string == RegistrationBody.token("a"))
+                #expect(lines[0]["token"].string == SampleRegistration.token("a"))
                 let rest = try await app.export(["filter": [:], "after": lines[3]["cursor"]], by: admin)
                 #expect(rest.map { $0["installId"].string } == ["e"])
             }
@@ -179,7 +179,7 @@ extension EndToEnd {
             #expect(try await app.send("GET", "/audience/count", by: .role(.service)).status == 403)
             #expect(try await app.send("GET", "/segments", by: .role(.service)).status == 403)
             #expect(try await app.ask("count", ["filter": [:]], by: .role(.admin)).status == 200)
-            #expect(try await app.ask("count", ["filter": [:]], by: .text(RegistryService.adminKey)).status == 200)
+            #expect(try await app.ask("count", ["filter": [:]], by: .text(RunningService.adminKey)).status == 200)
         }
 
         @Test func webPushKeys_areExported_withTheirTokens() async throws {
@@ -188,7 +188,7 @@ extension EndToEnd {
                 "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
                 "auth": "BTBZMqHH6r4Tts7J_aSIgg",
             ]
-            var body = RegistrationBody.make("web", token: "https://push.example.com/x", provider: "webPush")
+            var body = SampleRegistration.make("web", token: "https://push.example.com/x", provider: "webPush")
             body["keys"] = keys
             #expect(try await app.put("web", body).status == 201)
             #expect(try await app.export(["filter": [:]]).first?["keys"] == keys)

@@ -23,7 +23,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await app.put(
                 "denied",
-                RegistrationBody.make("denied", settings: RegistrationBody.settings(authorizationStatus: "denied")))
+                SampleRegistration.make("denied", settings: SampleRegistration.settings(authorizationStatus: "denied")))
             let filter: JSON = ["any": [["not": ["authorizationStatus": ["in": ["denied"]]]], ["carrier": "x"]]]
             let note = "/filter/any/0/not/authorizationStatus excluded-by-reachable"
             #expect(try await notes("count", ["filter": filter], of: app) == [note])

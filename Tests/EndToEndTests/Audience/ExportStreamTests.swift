@@ -15,8 +15,8 @@ struct ExportStreamTests {
     }
 
     /// Begins an export on a new connection that has not read anything yet.
-    private func begin(_ app: RegistryApp, _ body: JSON = Self.body) async throws -> HTTPConnection {
-        let connection = try HTTPConnection(port: app.registry.client.port)
+    private func begin(_ app: RegistryApp, _ body: JSON = Self.body) async throws -> TestConnection {
+        let connection = try TestConnection(port: app.registry.client.port)
         try await connection.send(app.request("POST", "/audience/export", body, by: .role(.sender)).bytes)
         return connection
     }
@@ -53,7 +53,7 @@ struct ExportStreamTests {
     @Test func export_endsItsTransaction_whenItsReaderLeaves() async throws {
         try await withApp { app in
             try await app.fill(400)
-            var connection: HTTPConnection? = try await begin(app)
+            var connection: TestConnection? = try await begin(app)
             try await waitUntilHeldUp(app)
             withExtendedLifetime(connection) {}
             connection = nil
@@ -97,7 +97,7 @@ struct ExportStreamTests {
         if after != .null { body["after"] = after }
         let request = app.request("POST", "/audience/export", body, by: .role(.sender)).bytes
         let text = String(decoding: request, as: UTF8.self).replacing("HTTP/1.1", with: "HTTP/1.0")
-        let connection = try HTTPConnection(port: app.registry.client.port)
+        let connection = try TestConnection(port: app.registry.client.port)
         try await connection.send(Array(text.utf8))
         let response = try await connection.receive(bytes)
         let head = try #require(response.firstRange(of: Array("\r\n\r\n".utf8)))

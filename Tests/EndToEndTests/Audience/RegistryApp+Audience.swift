@@ -13,11 +13,11 @@ extension RegistryApp {
         return try await ask("count", body).json["count"].integer
     }
 
-    /// Registers installations that differ from `RegistrationBody` in some members of the device.
+    /// Registers installations that differ from `SampleRegistration` in some members of the device.
     func register(_ devices: [(name: String, changes: JSON)], as user: String? = nil) async throws {
         for (name, changes) in devices {
-            var body = RegistrationBody.make(name)
-            body["device"] = .object(RegistrationBody.device(name).object.merging(changes.object) { $1 })
+            var body = SampleRegistration.make(name)
+            body["device"] = .object(SampleRegistration.device(name).object.merging(changes.object) { $1 })
             let response = try await put(name, body, as: user)
             #expect(response.status == 201, "\(response.text)")
         }

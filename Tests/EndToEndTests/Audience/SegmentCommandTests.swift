@@ -54,7 +54,7 @@ extension EndToEnd {
             let lines = try all.output.split(separator: "\n").map { try JSON(parsing: Array($0.utf8)) }
             #expect(
                 lines.map { $0["installId"] } == ["a", "b", "c"]
-                    && lines[0]["token"].string == RegistrationBody.token("a"))
+                    && lines[0]["token"].string == SampleRegistration.token("a"))
             let cursor = try #require(lines[1]["cursor"].string)
             let rest = try await run(
                 app, "export", "--filter", "{}", "--after", cursor, "--format", "csv", "--fields", "installId,locale")

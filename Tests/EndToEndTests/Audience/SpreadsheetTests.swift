@@ -11,11 +11,11 @@ extension EndToEnd {
         private func make() async throws -> RegistryApp {
             let app = try await RegistryApp.make()
             for (number, formula) in (Self.formulas + ["Telekom"]).enumerated() {
-                var device = RegistrationBody.device("phone-\(number)")
+                var device = SampleRegistration.device("phone-\(number)")
                 device["carrier"] = .string(formula)
                 device["timeZoneId"] = "America/New_York"
                 device["timeZoneOffset"] = -18_000
-                let body = RegistrationBody.make("phone-\(number)", device: device)
+                let body = SampleRegistration.make("phone-\(number)", device: device)
                 _ = try await app.put("phone-\(number)", body, by: .role(.client))
             }
             return app

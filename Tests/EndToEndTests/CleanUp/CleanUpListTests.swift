@@ -77,7 +77,7 @@ extension EndToEnd {
                 #expect(try await runs(app, by: .role(role)).status == 403, "\(role)")
             }
             #expect(try await runs(app, by: .none).status == 401)
-            let all = try await runs(app, "?limit=100", by: .text(RegistryService.adminKey)).json["runs"].array
+            let all = try await runs(app, "?limit=100", by: .text(RunningService.adminKey)).json["runs"].array
             let own = try #require(all.first { $0["apps"][0]["app"].string == app.registry.id })
             #expect(own["scope"] == [.string(app.registry.id)] && own["tombstones"].integer != nil)
             let other = try await NightApp.make()

@@ -49,7 +49,7 @@ extension EndToEnd {
             try await app.cleanUp()
             #expect(try await app.state("old") == state)
             #expect(
-                try await app.registry.holders(of: RegistrationBody.token("old")).isEmpty == (state == "superseded"))
+                try await app.registry.holders(of: SampleRegistration.token("old")).isEmpty == (state == "superseded"))
             #expect(try await app.state("new") == "active")
             if state == "superseded" {
                 #expect(try await app.registry.events(of: "old").last?.reason == "reinstalled")

@@ -16,7 +16,7 @@ struct NightApp {
         _ installID: String, provider: String = "apns", keychain: String? = nil, as user: String = "alice",
         session: String? = nil
     ) async throws {
-        var body = RegistrationBody.make(installID, provider: provider)
+        var body = SampleRegistration.make(installID, provider: provider)
         if let keychain {
             body["device"]["keychainId"] = .string(keychain)
             body["device"]["vendorId"] = .null

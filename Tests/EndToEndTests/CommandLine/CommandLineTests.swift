@@ -16,13 +16,13 @@ struct CommandLineTests {
         try await ThrowawayCluster.withDatabase(from: isEmpty ? nil : .migrated, logger: logger) { cluster in
             try await body([
                 "PUSH_REGISTRY_DATABASE_URL": cluster.connectionString,
-                "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+                "PUSH_REGISTRY_ADMIN_KEY": RunningService.adminKey,
             ])
         }
     }
 
     private func tables(_ environment: [String: String]) async throws -> Int {
-        try await Database.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+        try await TestDatabase.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
             try await database.count("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
         }
     }
@@ -49,7 +49,7 @@ struct CommandLineTests {
                 #expect(try await tables(environment) == 0, "\(command)")
             }
             #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
-            let newest = try await Database.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+            let newest = try await TestDatabase.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
                 try await database.column(
                     """
                     DELETE FROM schema_migration WHERE version = (SELECT max(version) FROM schema_migration)
@@ -67,7 +67,7 @@ struct CommandLineTests {
     @Test func create_keepsAPolicy_thatThisVersionCannotUse_andListShowsIt() async throws {
         try await withDatabase { environment in
             let policy = #"{"grace": "PT1H", "storeAdvertisingId": true}"#
-            try await Database.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+            try await TestDatabase.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
                 _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
                 _ = try await RegistryCommand.run(["apps", "create", "news"], environment: environment)
                 _ = try await database.rows("UPDATE app SET policy = \(policy)::text::jsonb WHERE identifier = 'mail'")
@@ -232,7 +232,7 @@ struct CommandLineTests {
             arguments,
             environment: [
                 "PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush",
-                "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+                "PUSH_REGISTRY_ADMIN_KEY": RunningService.adminKey,
             ])
         #expect(result.status != 0)
         #expect(result.log.contains("/nonexistent"), "\(result.log)")
@@ -277,7 +277,7 @@ struct CommandLineTests {
 
     @Test func config_printsEverySetting_withItsSource_andNoSecret() async throws {
         let environment = [
-            "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey, "PUSH_REGISTRY_DRAIN_DELAY": "3s",
+            "PUSH_REGISTRY_ADMIN_KEY": RunningService.adminKey, "PUSH_REGISTRY_DRAIN_DELAY": "3s",
             "PUSH_REGISTRY_DATABASE_URL": "postgresql://me:hush@db/x",
         ]
         let result = try await RegistryCommand.run(
@@ -289,7 +289,7 @@ struct CommandLineTests {
         #expect(line("drainDelay")["from"] == "PUSH_REGISTRY_DRAIN_DELAY" && line("drainDelay")["value"] == "3s")
         #expect(line("idleDeadline") == ["name": "idleDeadline", "value": "PT75S", "from": "default"])
         #expect(line("adminKey")["value"] == "(secret)" && line("databaseUrl")["value"] == "(secret)")
-        #expect(!result.output.contains("hush") && !result.output.contains(RegistryService.adminKey))
+        #expect(!result.output.contains("hush") && !result.output.contains(RunningService.adminKey))
         let table = try await RegistryCommand.run(["config"], environment: environment)
         #expect(table.output.contains("drainDelay"))
         let refused = try await RegistryCommand.run(["config"], environment: ["PUSH_REGISTRY_DRAINDELAY": "3s"])
@@ -338,7 +338,7 @@ struct CommandLineTests {
                 ["serve", "--listen", "127.0.0.1:\(registry.client.port)"],
                 environment: [
                     "PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString,
-                    "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey,
+                    "PUSH_REGISTRY_ADMIN_KEY": RunningService.adminKey,
                 ])
             #expect(result.status != 0)
             #expect(result.log.contains("\(registry.client.port)"), "\(result.log)")

@@ -22,7 +22,7 @@ struct ConsoleVisitor {
     /// Signs in with the admin key.
     static func makeAdmin(in registry: Registry) async throws -> ConsoleVisitor {
         var visitor = ConsoleVisitor(registry: registry)
-        let response = try await visitor.signIn(["key": .string(RegistryService.adminKey)])
+        let response = try await visitor.signIn(["key": .string(RunningService.adminKey)])
         #expect(response.status == 200, "\(response.text)")
         return visitor
     }
@@ -51,7 +51,7 @@ struct ConsoleVisitor {
     }
 
     /// Moves the session's times into the past.
-    func age(createdBy created: Int, usedBy used: Int, in database: Database) async throws {
+    func age(createdBy created: Int, usedBy used: Int, in database: TestDatabase) async throws {
         _ = try await database.rows(
             """
             UPDATE console_session SET created_at = created_at - make_interval(mins => \(Int32(created))),

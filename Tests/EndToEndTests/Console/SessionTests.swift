@@ -150,7 +150,7 @@ struct AdminSessionTests {
             let visitor = try await ConsoleVisitor.makeAdmin(in: registry)
             #expect(try await visitor.send("GET", "/console/v1/apps").status == 200)
             let environment = ["PUSH_REGISTRY_ADMIN_KEY": "another admin key of the tests"]
-            try await RegistryService.with(
+            try await RunningService.with(
                 databaseURL: registry.cluster.connectionString, environment: environment
             ) { other in
                 let elsewhere = Registry(cluster: registry.cluster, service: other, database: registry.database)
@@ -159,7 +159,7 @@ struct AdminSessionTests {
                 #expect(session == ["roles": []] && apps.status == 401)
             }
             // A service with the same key knows the session.
-            try await RegistryService.with(databaseURL: registry.cluster.connectionString) { same in
+            try await RunningService.with(databaseURL: registry.cluster.connectionString) { same in
                 let elsewhere = Registry(cluster: registry.cluster, service: same, database: registry.database)
                 let moved = ConsoleVisitor(registry: elsewhere, cookie: visitor.cookie)
                 let session = try await moved.session()

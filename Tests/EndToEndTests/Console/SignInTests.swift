@@ -109,7 +109,7 @@ struct SignInTests {
             let refused = try await visitor.signIn(["key": "a wrong admin key"])
             #expect(refused.status == 429 && refused.code == "too-many-failed-authentications")
             // Nobody is locked out by the guesses of a neighbour.
-            let admin = try await visitor.signIn(["key": .string(RegistryService.adminKey)])
+            let admin = try await visitor.signIn(["key": .string(RunningService.adminKey)])
             #expect(admin.status == 200)
             _ = try await ConsoleVisitor.make(.marketing, of: app)
             let wait = try #require(refused["Retry-After"].flatMap { Int($0) })

@@ -31,7 +31,7 @@ struct ConnectionLimitTests {
     /// Runs `body` while a superuser's sessions occupy every connection, also those of the service.
     private func withoutConnections(_ registry: Registry, _ body: () async throws -> Void) async throws {
         let url = registry.cluster.superuserConnectionString
-        try await Database.with(url, sessionsMin: Self.connectionsMax, sessionsMax: Self.connectionsMax) { greedy in
+        try await TestDatabase.with(url, sessionsMin: Self.connectionsMax, sessionsMax: Self.connectionsMax) { greedy in
             _ = try await greedy.rows("ALTER ROLE push_registry CONNECTION LIMIT 0")
             _ = try await greedy.rows(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'push_registry'")

@@ -16,7 +16,7 @@ struct DiskFullTests {
     }
 
     /// New tables and indexes are created there; the write-ahead log is not.
-    private func store(tablesOn disk: SmallDisk, _ database: Database) async throws {
+    private func store(tablesOn disk: SmallDisk, _ database: TestDatabase) async throws {
         let folder = "\(disk.path)/tables"
         // PostgreSQL's user must own the folder. The statement fails if the program does not read its input.
         let program = PostgresSQL(stringLiteral: "'mkdir \(folder) && cat > /dev/null'")
@@ -55,7 +55,7 @@ struct DiskFullTests {
     }
 
     private func move(logOf cluster: EmbeddedPostgres, to disk: SmallDisk) async throws {
-        let data = try await Database.with(cluster.superuserConnectionString) { database in
+        let data = try await TestDatabase.with(cluster.superuserConnectionString) { database in
             try await database.column("SHOW data_directory", as: String.self)[0]
         }
         await cluster.kill()
@@ -66,7 +66,7 @@ struct DiskFullTests {
 
     /// Fills the space that the log has already allocated, until the server stops.
     private func exhaustLog(_ cluster: EmbeddedPostgres) async throws {
-        try await Database.with(cluster.superuserConnectionString) { database in
+        try await TestDatabase.with(cluster.superuserConnectionString) { database in
             try await eventually("PostgreSQL stops") {
                 do {
                     _ = try await database.rows("SELECT pg_switch_wal()")

@@ -27,7 +27,7 @@ struct FailoverTests {
     }
 
     private func promote(_ standby: EmbeddedPostgres) async throws {
-        try await Database.with(standby.superuserConnectionString) { database in
+        try await TestDatabase.with(standby.superuserConnectionString) { database in
             let isPromoted = try await database.column("SELECT pg_promote()", as: Bool.self)
             #expect(isPromoted == [true])
         }

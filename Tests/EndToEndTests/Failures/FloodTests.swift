@@ -42,7 +42,7 @@ struct FloodTests {
             #expect(try registry.service.command.openFiles() < descriptorsMax - 64)
             let ended = try await registry.database.column(
                 "SELECT pid::bigint FROM pg_stat_activity WHERE application_name LIKE 'push-registry%'", as: Int64.self)
-            try await Database.with(registry.cluster.superuserConnectionString) { superuser in
+            try await TestDatabase.with(registry.cluster.superuserConnectionString) { superuser in
                 _ = try await superuser.rows(
                     "SELECT pg_terminate_backend(pid::integer) FROM unnest(\(ended)) AS s (pid)")
             }

@@ -133,9 +133,9 @@ extension RegistryApp {
     fileprivate func prepareNight() async throws {
         let expiry = Date.now.addingTimeInterval(2).formatted(.iso8601)
         let session = [("X-User-Id", "bob"), ("X-Session-Id", "s"), ("X-Session-Expires-At", expiry)]
-        _ = try await send("PUT", "/installations/expired", RegistrationBody.make("expired"), fields: session)
+        _ = try await send("PUT", "/installations/expired", SampleRegistration.make("expired"), fields: session)
         for phone in ["replaced", "replacement"] {
-            var body = RegistrationBody.make(phone)
+            var body = SampleRegistration.make(phone)
             body["device"]["keychainId"] = "k"
             body["device"]["vendorId"] = .null
             _ = try await put(phone, body, as: "alice")

@@ -75,11 +75,11 @@ extension EndToEnd {
 
         @Test func tokenThatMoved_isJudgedByItsNewRegistration() async throws {
             let app = try await RegistryApp.make()
-            let token = RegistrationBody.token("shared")
-            _ = try await app.put("old", RegistrationBody.make("old", token: token), as: "alice")
+            let token = SampleRegistration.token("shared")
+            _ = try await app.put("old", SampleRegistration.make("old", token: token), as: "alice")
             try await app.waitTwoDays()
             let sentAt = try await app.now()
-            _ = try await app.put("new", RegistrationBody.make("new", token: token), as: "bob")
+            _ = try await app.put("new", SampleRegistration.make("new", token: token), as: "bob")
             let late: JSON = ["token": .string(token), "reason": "Unregistered", "timestamp": .string(sentAt)]
             #expect(try await app.feedback([late]).counts == ["received": 1, "outdated": 1])
             let named: JSON = ["installId": "old", "token": .string(token), "reason": "Unregistered"]
@@ -129,7 +129,7 @@ extension EndToEnd {
 extension JSON {
     /// APNs reports the installation's token as dead.
     static func dead(_ installID: String) -> JSON {
-        ["token": .string(RegistrationBody.token(installID)), "provider": "apns", "reason": "Unregistered"]
+        ["token": .string(SampleRegistration.token(installID)), "provider": "apns", "reason": "Unregistered"]
     }
 }
 

@@ -25,9 +25,9 @@ extension EndToEnd {
 
         @Test func tokenHistory_namesEveryHolder_andAnUnknownTokenHasNone() async throws {
             let app = try await RegistryApp.make()
-            let token = RegistrationBody.token("shared")
-            _ = try await app.put("old", RegistrationBody.make("old", token: token), as: "alice")
-            _ = try await app.put("new", RegistrationBody.make("new", token: token), as: "bob")
+            let token = SampleRegistration.token("shared")
+            _ = try await app.put("old", SampleRegistration.make("old", token: token), as: "alice")
+            _ = try await app.put("new", SampleRegistration.make("new", token: token), as: "bob")
             let response = try await app.send(
                 "POST", "/tokens/history", ["token": .string(token.uppercased()), "provider": "apns"])
             #expect(response.json["events"].array.map { $0["installId"] } == ["new", "old", "old"])
@@ -39,12 +39,12 @@ extension EndToEnd {
         /// The event of a rotation contains the new token, but belongs to the history of the old one, too.
         @Test func tokenHistory_showsTheRotation_toAnotherToken() async throws {
             let app = try await RegistryApp.make()
-            let (old, new) = (RegistrationBody.token("old"), RegistrationBody.token("new"))
+            let (old, new) = (SampleRegistration.token("old"), SampleRegistration.token("new"))
             for token in [old, new, old] {
-                _ = try await app.put("phone", RegistrationBody.make("phone", token: token), as: "alice")
+                _ = try await app.put("phone", SampleRegistration.make("phone", token: token), as: "alice")
             }
-            _ = try await app.put("other", RegistrationBody.make("other", token: new), as: "bob")
-            _ = try await app.put("other", RegistrationBody.make("other", token: old), as: "bob")
+            _ = try await app.put("other", SampleRegistration.make("other", token: new), as: "bob")
+            _ = try await app.put("other", SampleRegistration.make("other", token: old), as: "bob")
             _ = try await app.put("phone", as: "alice")
             #expect(
                 try await app.tokenHistory(old, limit: 100) == [
@@ -66,7 +66,7 @@ extension EndToEnd {
         @Test func changeOfProvider_isARotation_evenWithTheSameToken() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
-            _ = try await app.put("phone", RegistrationBody.make("phone", provider: "apnsSandbox"), as: "alice")
+            _ = try await app.put("phone", SampleRegistration.make("phone", provider: "apnsSandbox"), as: "alice")
             let event = try #require(try await app.events(of: "phone").last)
             #expect(event.event == "rotated" && event.reason == "tokenChanged")
         }
@@ -78,7 +78,7 @@ extension EndToEnd {
             let first = try await app.send("GET", "/installations/phone/history?limit=1").json
             let cursor = try #require(first["next"].string)
             let elsewhere = "0123456789abcdef" + cursor.dropFirst(16)
-            let token: JSON = ["token": .string(RegistrationBody.token("phone"))]
+            let token: JSON = ["token": .string(SampleRegistration.token("phone"))]
             for (method, path, body) in [
                 ("GET", "/installations/phone/history", nil), ("POST", "/tokens/history", token),
             ] {

@@ -132,7 +132,7 @@ extension EndToEnd {
 
         @Test func assumption_lastsUntilTheFirstRegistration() async throws {
             let app = try await RegistryApp.make()
-            let token = RegistrationBody.token("phone")
+            let token = SampleRegistration.token("phone")
             let line: JSON = [
                 "Id": "phone", "ChannelType": "APNS", "Address": .string(token),
                 "EffectiveDate": "2026-11-01T00:00:00Z",
@@ -158,7 +158,7 @@ extension EndToEnd {
             ).json
             #expect(waves["waves"].array.isEmpty && waves["withoutTimeZone"] == 1 && waves["total"] == 1)
 
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["settings"] = ["authorizationStatus": "denied"]
             #expect(try await app.put("phone", body).json["status"] == "updated")
             #expect(try await app.get("phone").json["authorizationAssumed"] == false)

@@ -35,7 +35,7 @@ extension EndToEnd {
                 ),
             ])
             try await app.register([("three", ["timeZoneId": "Asia/Kolkata"])], as: "alice")
-            var bare = RegistrationBody.make("four", token: "fcm:four", provider: "fcm", settings: [:])
+            var bare = SampleRegistration.make("four", token: "fcm:four", provider: "fcm", settings: [:])
             for name in ["carrier", "language", "region", "appStore", "location", "appVersion"] {
                 bare["device"] = bare["device"].without(name)
             }
@@ -64,7 +64,7 @@ extension EndToEnd {
         func import_recreatesAnExport_inAnotherApp(format: String) async throws {
             let (source, copy) = (try await fleet(), try await RegistryApp.make())
             if format == "ndjson" {
-                let push = RegistrationBody.make("web", token: "https://push.example.com/1", provider: "webPush")
+                let push = SampleRegistration.make("web", token: "https://push.example.com/1", provider: "webPush")
                 _ = try await source.put("web", .object(push.object.merging(["keys": Self.keys]) { $1 }))
             }
             let fields = format == "ndjson" ? Self.fields + ["keys", "cursor"] : Self.fields + ["cursor"]
@@ -90,7 +90,7 @@ extension EndToEnd {
             request.fields.append((name: "X-Session-Expires-At", value: "2126-12-22T09:30:00Z"))
             _ = try await source.registry.client.response(to: request)
             _ = try await source.put("tablet", as: "alice", session: "s1")
-            let push = RegistrationBody.make("web", token: "https://push.example.com/1", provider: "webPush")
+            let push = SampleRegistration.make("web", token: "https://push.example.com/1", provider: "webPush")
             _ = try await source.put("web", .object(push.object.merging(["keys": Self.keys]) { $1 }))
             let keys = format == "ndjson" ? ["keys"] : ["p256dh", "auth"]
             let fields =
@@ -106,9 +106,9 @@ extension EndToEnd {
                 }
             }
             // R5: a reinstall is recognised.
-            var body = RegistrationBody.make("phone-2")
+            var body = SampleRegistration.make("phone-2")
             for name in ["keychainId", "vendorId"] {
-                body["device"][name] = RegistrationBody.device("phone")[name]
+                body["device"][name] = SampleRegistration.device("phone")[name]
             }
             _ = try await copy.put("phone-2", body)
             #expect(try await copy.get("phone").json["probablyReplacedBy"] == "phone-2")
@@ -196,14 +196,14 @@ extension EndToEnd {
             _ = try await app.put("phone", as: "alice")
             let run = try await ImportRun(
                 [
-                    ["installId": "phone", "token": .string(RegistrationBody.token("other"))],
-                    ["installId": "thief", "token": .string(RegistrationBody.token("phone").uppercased())],
-                    ["installId": "twin", "provider": "fcm", "token": .string(RegistrationBody.token("phone"))],
+                    ["installId": "phone", "token": .string(SampleRegistration.token("other"))],
+                    ["installId": "thief", "token": .string(SampleRegistration.token("phone").uppercased())],
+                    ["installId": "twin", "provider": "fcm", "token": .string(SampleRegistration.token("phone"))],
                 ], into: app)
             #expect(run.counts == [3, 1, 1, 1, 0])
             #expect(try await app.get("thief").status == 404)
             let record = try await app.get("phone").json
-            #expect(record["token"].string == RegistrationBody.token("phone"))
+            #expect(record["token"].string == SampleRegistration.token("phone"))
             #expect(record["userId"] == "alice")
         }
 
@@ -221,7 +221,7 @@ extension EndToEnd {
         @Test func firstRegistration_isAnUpdate_andReplacesTheImportedData() async throws {
             let app = try await RegistryApp.make()
             let line: JSON = [
-                "installId": "phone", "token": .string(RegistrationBody.token("phone")), "userId": "alice",
+                "installId": "phone", "token": .string(SampleRegistration.token("phone")), "userId": "alice",
                 "locale": "fr",
                 "lastSeenAt": "2026-01-02T03:04:05Z", "generation": 12,
             ]
@@ -243,7 +243,7 @@ extension EndToEnd {
 
         @Test func firstRegistration_isAnUpdate_whenNothingDiffers() async throws {
             let (source, copy) = (try await RegistryApp.make(), try await RegistryApp.make())
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             for name in ["keychainId", "vendorId", "languages"] { body["device"] = body["device"].without(name) }
             _ = try await source.put("phone", body)
             _ = try await ImportRun(try await export(source, "ndjson", Self.fields), into: copy)
@@ -274,7 +274,7 @@ extension EndToEnd {
             let lines: [JSON] = [
                 ["installId": "phone", "provider": "fcm", "token": "t"],
                 ["installId": "new", "provider": "fcm", "token": "t"],
-                ["installId": "x", "token": .string(RegistrationBody.token("phone"))], ["installId": "y"],
+                ["installId": "x", "token": .string(SampleRegistration.token("phone"))], ["installId": "y"],
             ]
             #expect(try await ImportRun(lines, into: app, ["--dry-run"]).counts == [4, 1, 1, 1, 1])
             #expect(try await app.get("new").status == 404)

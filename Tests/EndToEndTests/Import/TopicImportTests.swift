@@ -166,7 +166,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let rows = [row("theirs", ["news", "offers"], user: importedUser, token: "token")]
             _ = try await ImportRun(rows, into: app, ["--topics"])
-            var body = RegistrationBody.make("ours", token: "token")
+            var body = SampleRegistration.make("ours", token: "token")
             body["provider"] = "fcm"
             body["topics"] = ["offers": false]
             #expect(try await app.put("ours", body, as: "alice").status == 201)
@@ -177,7 +177,7 @@ extension EndToEnd {
             #expect(events[0]["topics"] == ["news", "offers"])
             #expect(try await app.count(["topic": "news"]) == 1)
             // A second takeover resets: the installation has registered.
-            var next = RegistrationBody.make("next", token: "token")
+            var next = SampleRegistration.make("next", token: "token")
             next["provider"] = "fcm"
             _ = try await app.put("next", next, as: "alice")
             #expect(try await app.choices(of: "next") == "news-default offers-default")
@@ -189,7 +189,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await ImportRun(
                 [row("theirs", ["news"], user: "alice", token: "token")], into: app, ["--topics"])
-            var body = RegistrationBody.make("ours", token: "token")
+            var body = SampleRegistration.make("ours", token: "token")
             body["provider"] = "fcm"
             _ = try await app.put("ours", body, as: "bob")
             #expect(try await app.choices(of: "ours") == "news-default")
@@ -204,7 +204,7 @@ extension EndToEnd {
             ]
             _ = try await ImportRun(rows, into: app, ["--topics"])
             for id in ["anonymous", "same", "other"] {
-                var body = RegistrationBody.make(id, token: "token-\(id)")
+                var body = SampleRegistration.make(id, token: "token-\(id)")
                 body["provider"] = "fcm"
                 #expect(try await app.put(id, body, as: "alice").json["status"] == "updated")
             }

@@ -31,10 +31,12 @@ extension EndToEnd {
         /// The session decides about the second JWT, so its age is not that of the binding.
         @Test func olderJWT_doesNotDateTheBinding_thatTheServiceBegan() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
-            var changed = RegistrationBody.make("changed")
+            var changed = SampleRegistration.make("changed")
             changed["device"]["locale"] = "fr_FR"
-            let rotated = RegistrationBody.make("rotated", token: RegistrationBody.token("rotated again"))
-            for (phone, body) in [("same", RegistrationBody.make("same")), ("changed", changed), ("rotated", rotated)] {
+            let rotated = SampleRegistration.make("rotated", token: SampleRegistration.token("rotated again"))
+            for (phone, body) in [
+                ("same", SampleRegistration.make("same")), ("changed", changed), ("rotated", rotated),
+            ] {
                 let old = UserJWT.make("alice", age: 60)
                 #expect(try await app.put(phone, by: old).status == 201)
                 #expect(try await app.logOut(phone, by: old).json["status"] == "loggedOut")

@@ -16,8 +16,8 @@ extension EndToEnd {
                 let statuses = try await race(Self.phones * 3) { number in
                     let phone = "phone-\(number / 3)"
                     if number % 3 == 1 { return try await app.logOut(phone, by: alice).status }
-                    let body = RegistrationBody.make(
-                        phone, token: RegistrationBody.token("\(phone) in \(round) \(number)"))
+                    let body = SampleRegistration.make(
+                        phone, token: SampleRegistration.token("\(phone) in \(round) \(number)"))
                     return try await app.put(phone, body, by: alice).status
                 }
                 #expect(Set(statuses).isSubset(of: [200, 409]), "\(statuses)")
@@ -69,8 +69,10 @@ extension EndToEnd {
             let statuses = try await race(Self.phones * 2) { number in
                 let (old, new) = ("old-\(number / 2)", "new-\(number / 2)")
                 if number % 2 == 0 { return try await app.logOut(old, by: alice).status }
-                return try await app.put(new, RegistrationBody.make(new, token: RegistrationBody.token(old)), by: bob)
-                    .status
+                return try await app.put(
+                    new, SampleRegistration.make(new, token: SampleRegistration.token(old)), by: bob
+                )
+                .status
             }
             #expect(Set(statuses) == [200, 201], "\(statuses)")
             for phone in 0..<Self.phones {

@@ -23,7 +23,7 @@ extension EndToEnd {
                 let credential = UserJWT.make("alice", session: session)
                 let statuses = try await race(4) { number in
                     let name = "phone-\(session)-\(number)"
-                    let body = RegistrationBody.make(name, token: RegistrationBody.token("refused-\(number)"))
+                    let body = SampleRegistration.make(name, token: SampleRegistration.token("refused-\(number)"))
                     return try await app.put(name, body, by: credential).status
                 }
                 #expect(statuses.allSatisfy { $0 == status }, "\(statuses)")
@@ -159,9 +159,9 @@ extension EndToEnd {
         }
 
         private static func body(_ installID: String, _ locale: String) -> JSON {
-            var device = RegistrationBody.device(installID)
+            var device = SampleRegistration.device(installID)
             device["locale"] = .string(locale)
-            return RegistrationBody.make(installID, device: device)
+            return SampleRegistration.make(installID, device: device)
         }
     }
 }

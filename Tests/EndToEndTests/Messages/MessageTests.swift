@@ -115,10 +115,10 @@ extension EndToEnd {
             try await app.putMessage("sale")
             let receipts = try await app.receipts(of: "sale")
             let items: [JSON] = [
-                ["token": .string(RegistrationBody.token("a")), "reason": "Unregistered", "message": "sale"],
+                ["token": .string(SampleRegistration.token("a")), "reason": "Unregistered", "message": "sale"],
                 ["installId": "a", "reason": "BadDeviceToken", "message": "sale"],
                 [
-                    "token": .string(RegistrationBody.token("b")), "reason": "BadDeviceToken",
+                    "token": .string(SampleRegistration.token("b")), "reason": "BadDeviceToken",
                     "receipt": .string(receipts["b"] ?? ""), "timestamp": "2020-01-01T00:00:00Z",
                 ],
                 ["installId": "c", "reason": "TooManyRequests", "message": "sale"],
@@ -167,7 +167,7 @@ extension EndToEnd {
             ])
             try await app.putMessage("sale")
             let receipts = try await app.receipts(of: "sale")
-            _ = try await app.put("a", RegistrationBody.make("a", device: RegistrationBody.device("a")))
+            _ = try await app.put("a", SampleRegistration.make("a", device: SampleRegistration.device("a")))
             #expect(try await app.report("opened", receipts["d"]) == "accepted")
             func breakdown(_ by: JSON, _ role: RegistryApp.Role) async throws -> JSON {
                 try await app.send("POST", "/messages/sale/breakdown", ["by": by], by: .role(role)).json

@@ -17,8 +17,8 @@ final class FaultyRegistry: Sendable {
     private let time = Locked(ModelClock())
     private let proxy: CuttingProxy?
     /// The service of the moment, and the socket that it inherits from the one before.
-    private let service: Locked<RegistryService>
-    private let socket: ListeningSocket
+    private let service: Locked<RunningService>
+    private let socket: TestListener
     /// Taken by faults that replace a process.
     private let turn = TestSemaphore(count: 1)
     private let stopped = Locked(Set<pid_t>())
@@ -63,11 +63,11 @@ final class FaultyRegistry: Sendable {
     ) async throws -> Value {
         let proxy = standby == nil ? try CuttingProxy(url) : nil
         defer { proxy?.stop() }
-        let socket = try ListeningSocket()
-        let service = try await RegistryService.start(
+        let socket = try TestListener()
+        let service = try await RunningService.start(
             databaseURL: proxy?.connectionString ?? url, socket: socket)
         // One session: after a failure, one statement tells whether the next will work.
-        return try await Database.with(url, sessionsMax: 1) { database in
+        return try await TestDatabase.with(url, sessionsMax: 1) { database in
             let registry = FaultyRegistry(
                 Registry(cluster: cluster, service: service, database: database), url, standby, clock, proxy, socket)
             defer { registry.service.withLock { $0 }.command.send(SIGKILL) }
@@ -77,7 +77,7 @@ final class FaultyRegistry: Sendable {
 
     private init(
         _ registry: Registry, _ url: String, _ standby: EmbeddedPostgres?, _ movableClock: MovableClock?,
-        _ proxy: CuttingProxy?, _ socket: ListeningSocket
+        _ proxy: CuttingProxy?, _ socket: TestListener
     ) {
         (self.registry, databaseURL, self.standby, self.proxy, self.socket) = (registry, url, standby, proxy, socket)
         self.movableClock = movableClock
@@ -133,7 +133,7 @@ final class FaultyRegistry: Sendable {
         case .failOver:
             guard let standby else { break }
             await registry.cluster.kill()
-            try await Database.with(standby.superuserConnectionString, sessionsMax: 1) { database in
+            try await TestDatabase.with(standby.superuserConnectionString, sessionsMax: 1) { database in
                 _ = try await database.rows("SELECT pg_promote()")
             }
         case .stepClock(let hours): try await stepClock(hours: hours)
@@ -204,7 +204,7 @@ final class FaultyRegistry: Sendable {
         // It does not start without PostgreSQL.
         try await eventually("the service starts") {
             guard
-                let new = try? await RegistryService.start(
+                let new = try? await RunningService.start(
                     databaseURL: proxy?.connectionString ?? databaseURL, socket: socket)
             else { return false }
             service.withLock { $0 = new }

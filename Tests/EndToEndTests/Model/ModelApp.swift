@@ -59,7 +59,7 @@ struct ModelApp: Sendable {
         var response: HTTPResponse?
         do {
             if isAbandoned {
-                try await HTTPConnection(port: app.registry.client.port).send(request.bytes)
+                try await TestConnection(port: app.registry.client.port).send(request.bytes)
             } else {
                 response = try await app.registry.client.response(to: request)
             }

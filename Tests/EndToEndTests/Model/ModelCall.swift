@@ -138,13 +138,13 @@ struct ModelSnapshot: Hashable, Codable, Sendable {
     var vendor: String?
 
     func device(_ phone: String) -> JSON {
-        var device = RegistrationBody.device(phone)
+        var device = SampleRegistration.device(phone)
         device["keychainId"] = .string(keychain)
         device["vendorId"] = vendor.map { .string($0) } ?? .null
         return vendor == nil ? device.without("vendorId") : device
     }
 
-    var settings: JSON { RegistrationBody.settings(authorizationStatus: authorization) }
+    var settings: JSON { SampleRegistration.settings(authorizationStatus: authorization) }
 }
 
 struct ModelRegistration: Hashable, Codable, Sendable {
@@ -156,7 +156,7 @@ struct ModelRegistration: Hashable, Codable, Sendable {
     var ifMatch: ModelPrecondition?
 
     var body: JSON {
-        RegistrationBody.make(
+        SampleRegistration.make(
             phone, token: token, provider: provider, settings: snapshot.settings, device: snapshot.device(phone))
     }
 }

@@ -154,7 +154,7 @@ extension ModelTables {
         self.endTimes = endTimes
     }
 
-    private static func phones(_ database: Database, _ app: Int32) async throws -> [String: Oracle.Phone] {
+    private static func phones(_ database: TestDatabase, _ app: Int32) async throws -> [String: Oracle.Phone] {
         let rows = try await database.rows(
             """
             SELECT install_id, provider::text, token, user_id, session_id,
@@ -172,7 +172,7 @@ extension ModelTables {
     }
 
     private static func users(
-        _ database: Database, _ app: Int32, _ names: Names
+        _ database: TestDatabase, _ app: Int32, _ names: Names
     ) async throws -> (ofSnapshots: [String: [String?]], registrants: [String: String]) {
         let rows = try await database.rows(
             """
@@ -193,7 +193,7 @@ extension ModelTables {
     }
 
     private static func history(
-        _ database: Database, _ app: Int32, _ names: Names
+        _ database: TestDatabase, _ app: Int32, _ names: Names
     ) async throws -> (events: [String: [Oracle.Event]], times: [String: [Int64]]) {
         let rows = try await database.rows(
             """
@@ -212,7 +212,7 @@ extension ModelTables {
         return (byPhone.mapValues { $0.map(\.event) }, byPhone.mapValues { $0.map(\.at) })
     }
 
-    private static func sessions(_ database: Database, _ app: Int32) async throws -> [String: Oracle.Session] {
+    private static func sessions(_ database: TestDatabase, _ app: Int32) async throws -> [String: Oracle.Session] {
         let rows = try await database.rows(
             """
             SELECT s.session_id, (extract(epoch FROM coalesce(s.ended_at, CASE

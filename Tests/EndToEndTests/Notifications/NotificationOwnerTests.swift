@@ -9,7 +9,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let created = try await app.put("phone", as: "alice", session: "1").json
             let unchanged = try await app.put("phone", as: "alice", session: "1").json
-            let rotated = RegistrationBody.make("phone", token: RegistrationBody.token("rotated"))
+            let rotated = SampleRegistration.make("phone", token: SampleRegistration.token("rotated"))
             let updated = try await app.put("phone", rotated, as: "alice", session: "2").json
             #expect(unchanged["status"] == "unchanged" && updated["status"] == "updated")
             for member in ["epoch", "deliveryKey"] {
@@ -70,7 +70,7 @@ extension EndToEnd {
                 try await app.post(toPhone: phone, 1, ["dedupId": "d"])
             }
             _ = try await app.put(
-                "thief", RegistrationBody.make("thief", token: RegistrationBody.token("taken")), as: "bob")
+                "thief", SampleRegistration.make("thief", token: SampleRegistration.token("taken")), as: "bob")
             _ = try await app.delete("deleted")
             _ = try await app.send("DELETE", "/sessions/ended")
             _ = try await app.send("POST", "/users/everywhere/logout", [:])
@@ -115,7 +115,7 @@ extension EndToEnd {
             try await app.phone("other")
             let calls: [(String, String, JSON?)] = [
                 ("GET", "/installations/other/notifications", nil), ("GET", "/installations/mine", nil),
-                ("PUT", "/installations/mine", RegistrationBody.make("mine")), ("DELETE", "/installations/mine", nil),
+                ("PUT", "/installations/mine", SampleRegistration.make("mine")), ("DELETE", "/installations/mine", nil),
                 ("POST", "/notifications", ["to": ["installId": "mine"], "payload": 1]),
                 ("GET", "/installations/nothing/notifications", nil), ("POST", "/installations/mine/logout", [:]),
             ]

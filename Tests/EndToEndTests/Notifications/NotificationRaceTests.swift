@@ -60,7 +60,7 @@ extension EndToEnd {
                 let responses = try await race(24) { number -> HTTPResponse? in
                     switch number {
                     case 8:
-                        let body = RegistrationBody.make("bob-\(round)", token: RegistrationBody.token(phone))
+                        let body = SampleRegistration.make("bob-\(round)", token: SampleRegistration.token(phone))
                         _ = try await app.put("bob-\(round)", body, as: "bob")
                         return nil
                     case 9:

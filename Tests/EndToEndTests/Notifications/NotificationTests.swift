@@ -11,13 +11,13 @@ extension EndToEnd {
             try await app.phone("two", as: "alice")
             try await app.phone(
                 "silent",
-                RegistrationBody.make("silent", settings: RegistrationBody.settings(authorizationStatus: "denied")),
+                SampleRegistration.make("silent", settings: SampleRegistration.settings(authorizationStatus: "denied")),
                 as: "alice")
             let response = try await app.post(to: ["userId": "alice"])
             #expect(response.status == 200)
             let entries = response.json["notifications"].array
             #expect(entries.map { $0["installId"] } == ["one", "two"])
-            #expect(entries[0]["token"] == .string(RegistrationBody.token("one")))
+            #expect(entries[0]["token"] == .string(SampleRegistration.token("one")))
             #expect(entries[0]["provider"] == "apns" && entries[0]["keys"] == .null)
             #expect(entries.allSatisfy { $0["number"] == 1 && $0["previous"] == 0 })
             #expect(entries[0]["epoch"] != entries[1]["epoch"])

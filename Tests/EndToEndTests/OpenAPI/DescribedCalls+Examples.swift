@@ -62,7 +62,7 @@ extension DescribedCalls {
     private func credential(for id: String) throws -> RegistryApp.Credential {
         guard let roles = try operation(id).roles else { return .none }
         let fitting: [RegistryApp.Role] = [.service, .sender, .marketing, .admin]
-        return fitting.first { roles.contains($0.rawValue) }.map { .role($0) } ?? .text(RegistryService.adminKey)
+        return fitting.first { roles.contains($0.rawValue) }.map { .role($0) } ?? .text(RunningService.adminKey)
     }
 
     private func fields(for id: String) -> [(String, String)] {

@@ -3,7 +3,7 @@ import RegistryTestSupport
 import Testing
 
 extension DescribedCalls {
-    private static let admin = RegistryApp.Credential.text(RegistryService.adminKey)
+    private static let admin = RegistryApp.Credential.text(RunningService.adminKey)
     private static let plain = [("Content-Type", "application/json")]
     private static let tooLongAName = String(repeating: "x", count: 129)
 
@@ -156,7 +156,7 @@ extension DescribedCalls {
         expect(201, try await call("putTopic", locked, path: ["topic": "security"], by: .role(.admin)), "topic")
         let leaving: JSON = ["topics": ["security": false]]
         expect(
-            201, try await app.put("topics", RegistrationBody.make("topics"), as: "carol"), "registration")
+            201, try await app.put("topics", SampleRegistration.make("topics"), as: "carol"), "registration")
         let phone = ["installId": "topics"]
         expect(409, try await call("patchInstallationTopics", leaving, path: phone), "leaving a locked topic")
         expect(409, try await call("patchUserTopics", leaving), "leaving a locked topic")

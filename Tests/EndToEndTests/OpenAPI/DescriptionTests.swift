@@ -21,7 +21,7 @@ extension EndToEnd {
         /// A caller, by the name of the role or the scheme.
         private func callers(_ app: RegistryApp) -> [(name: String, credential: RegistryApp.Credential)] {
             RegistryApp.Role.allCases.map { ($0.rawValue, .role($0)) } + [
-                ("userToken", UserJWT.make("alice")), ("adminKey", .text(RegistryService.adminKey)),
+                ("userToken", UserJWT.make("alice")), ("adminKey", .text(RunningService.adminKey)),
             ]
         }
 
@@ -74,11 +74,11 @@ extension EndToEnd {
 extension DescribedCalls {
     /// Successful calls that the examples do not cover.
     fileprivate func succeedOtherwise() async throws {
-        let registration = RegistrationBody.make("4F5E2A0C-9D1B-4E7A-8F00-1B2C3D4E5F60")
+        let registration = SampleRegistration.make("4F5E2A0C-9D1B-4E7A-8F00-1B2C3D4E5F60")
         #expect(try await call("registerInstallation", registration).status == 200)
         #expect(try await call("getInstallation", by: .role(.client)).status == 200)
         let new = ["app": app.id + ".new"]
-        #expect(try await call("putApp", UserJWT.policy, path: new, by: .text(RegistryService.adminKey)).status == 201)
+        #expect(try await call("putApp", UserJWT.policy, path: new, by: .text(RunningService.adminKey)).status == 201)
         let everybody: JSON = ["filter": [:], "include": "all"]
         for id in ["listAudience", "exportAudience"] {
             #expect(try await call(id, everybody, by: .role(.marketing)).status == 200)

@@ -10,7 +10,7 @@ struct DescriptorLimitTests {
 
     @Test func softLimitIsRaised_whenItIsLow() async throws {
         try await ThrowawayCluster.withDatabase(logger: logger) { cluster in
-            try await RegistryService.with(
+            try await RunningService.with(
                 databaseURL: cluster.connectionString, descriptorsSoftMax: Self.descriptorsMax
             ) { service in
                 let limits = try service.command.openFilesMax()
@@ -23,7 +23,7 @@ struct DescriptorLimitTests {
     /// At the limit of connections a new one replaces the longest idle one.
     @Test func fewerClientsAreServed_andTheLogSaysHowMany_whenTheHardLimitIsLow() async throws {
         try await ThrowawayCluster.withDatabase(logger: logger) { cluster in
-            try await RegistryService.with(
+            try await RunningService.with(
                 databaseURL: cluster.connectionString, eventLoops: 1, descriptorsMax: Self.descriptorsMax
             ) { service in
                 let warning = try #require(
@@ -31,7 +31,7 @@ struct DescriptorLimitTests {
                 let number = try #require(warning.firstMatch(of: /connectionsMax\W+([0-9]+)/))
                 let connectionsMax = try #require(Int(number.1))
                 #expect((32..<Self.descriptorsMax).contains(connectionsMax))
-                var clients: [HTTPConnection] = []
+                var clients: [TestConnection] = []
                 for _ in 0..<connectionsMax { clients.append(try await servedClient(of: service)) }
                 for client in clients { try await expectServed(client) }
                 clients.append(try await servedClient(of: service))
@@ -41,13 +41,13 @@ struct DescriptorLimitTests {
         }
     }
 
-    private func servedClient(of service: RegistryService) async throws -> HTTPConnection {
-        let client = try HTTPConnection(port: service.client.port)
+    private func servedClient(of service: RunningService) async throws -> TestConnection {
+        let client = try TestConnection(port: service.client.port)
         try await expectServed(client)
         return client
     }
 
-    private func expectServed(_ client: HTTPConnection) async throws {
+    private func expectServed(_ client: TestConnection) async throws {
         #expect(try await client.response(to: .make("GET", "/healthz", key: nil)).status == 200)
     }
 }

@@ -21,7 +21,7 @@ extension EndToEnd {
                     #expect(try await app.put("phone", as: "alice").status == 201)
                     return app
                 }
-                try await Database.with(coordinator.connectionString) { database in
+                try await TestDatabase.with(coordinator.connectionString) { database in
                     _ = try await database.rows(
                         """
                         SELECT create_distributed_table(\(Self.firstTable)::text::regclass, 'app_id',
@@ -32,7 +32,9 @@ extension EndToEnd {
                 let plan = try await plan(coordinator)
                 #expect(plan["localCopies"] == [.string(Self.firstTable)] && plan["isDone"] == false)
                 try await expectSuccess("distribute", on: coordinator)
-                let tables = try await Database.with(coordinator.connectionString) { try await tablesWithLocalRows($0) }
+                let tables = try await TestDatabase.with(coordinator.connectionString) {
+                    try await tablesWithLocalRows($0)
+                }
                 #expect(tables.isEmpty)
                 let again = try await self.plan(coordinator)
                 #expect(again["isDone"] == true)
@@ -50,14 +52,14 @@ extension EndToEnd {
                     return app
                 }
                 try await expectSuccess("distribute", "--shards", "4", on: coordinator)
-                try await Database.with(coordinator.connectionString) { database in
+                try await TestDatabase.with(coordinator.connectionString) { database in
                     _ = try await database.rows("DELETE FROM rollup_state")
                 }
                 let plan = try await plan(coordinator)
                 #expect(plan["isDone"] == true)
                 let again = try await run("distribute", on: coordinator)
                 #expect(again.status == 0 && again.output.contains("all tables are distributed"), "\(again)")
-                let states = try await Database.with(coordinator.connectionString) { database in
+                let states = try await TestDatabase.with(coordinator.connectionString) { database in
                     try await database.count("SELECT count(*) FROM rollup_state")
                 }
                 #expect(states == 1)
@@ -70,7 +72,7 @@ extension EndToEnd {
                 try await expectSuccess("migrate", on: coordinator)
                 try await expectSuccess("distribute", "--shards", "4", on: coordinator)
                 try await expectSuccess("verify", on: coordinator)
-                try await Database.with(coordinator.connectionString) { database in
+                try await TestDatabase.with(coordinator.connectionString) { database in
                     _ = try await database.rows("SELECT undistribute_table(\(Self.lastTable)::text::regclass)")
                 }
                 for arguments in [["migrate"], ["migrate", "--dry-run"]] {
@@ -108,8 +110,8 @@ extension EndToEnd {
             _ coordinator: EmbeddedPostgres, _ body: (Registry) async throws -> Value
         ) async throws -> Value {
             let url = coordinator.connectionString
-            return try await RegistryService.with(databaseURL: url) { service in
-                try await Database.with(url) { database in
+            return try await RunningService.with(databaseURL: url) { service in
+                try await TestDatabase.with(url) { database in
                     try await body(Registry(cluster: coordinator, service: service, database: database))
                 }
             }
@@ -120,7 +122,7 @@ extension EndToEnd {
             try await withService(coordinator) { registry in
                 for (phone, status) in [("phone", 200), ("new", 201)] {
                     let response = try await registry.send(
-                        "PUT", app.path + "/installations/\(phone)", RegistrationBody.make(phone),
+                        "PUT", app.path + "/installations/\(phone)", SampleRegistration.make(phone),
                         key: app.key(.service),
                         fields: [("X-User-Id", "alice")])
                     #expect(response.status == status, "\(response.text)")
@@ -128,7 +130,7 @@ extension EndToEnd {
             }
         }
 
-        private func tablesWithLocalRows(_ database: Database) async throws -> [String] {
+        private func tablesWithLocalRows(_ database: TestDatabase) async throws -> [String] {
             try await database.column(
                 "SELECT logicalrelid::text FROM pg_dist_partition WHERE pg_relation_size(logicalrelid) > 0")
         }

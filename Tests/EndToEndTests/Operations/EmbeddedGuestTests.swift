@@ -70,7 +70,7 @@ struct EmbeddedGuestTests {
             let owner = try await EmbeddedPostgres.start(directory: folder, logger: logger)
             let command = try LongImport(folder)
             defer { command.command.send(SIGKILL) }
-            try await Database.with(owner.connectionString) { database in
+            try await TestDatabase.with(owner.connectionString) { database in
                 try await eventually("the command uses the server") {
                     try await database.count(
                         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'push-registry import'") > 0

@@ -24,7 +24,7 @@ struct EmbeddedSizeTests {
             return command.log.contains("listening")
         }
         let url = try #require(try await EmbeddedPostgres.connectionString(ofServerIn: folder))
-        try await Database.with(url, sessionsMax: 1) { database in
+        try await TestDatabase.with(url, sessionsMax: 1) { database in
             try await eventually("every loop has its connections", within: .seconds(150)) {
                 try await database.count(
                     "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'push-registry'")

@@ -12,13 +12,13 @@ struct LogReaderTests {
 
     @Test(arguments: [false, true]) func requestsAreServed_whenTheLogsReaderIsStuckOrDead(isDead: Bool) async throws {
         try await withRegistry { registry in
-            let socket = try ListeningSocket()
+            let socket = try TestListener()
             let log = Pipe()
             let command = try RegistryCommand(
                 ["serve"],
                 environment: [
                     "PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString,
-                    "PUSH_REGISTRY_ADMIN_KEY": RegistryService.adminKey, "PUSH_REGISTRY_LOG_LEVEL": "info",
+                    "PUSH_REGISTRY_ADMIN_KEY": RunningService.adminKey, "PUSH_REGISTRY_LOG_LEVEL": "info",
                 ], socket: socket, log: log.fileHandleForWriting)
             defer { command.send(SIGKILL) }
             try log.fileHandleForWriting.close()
@@ -37,7 +37,7 @@ struct LogReaderTests {
     }
 
     private func sendRequests(to port: UInt16) async throws {
-        let connection = try HTTPConnection(port: port)
+        let connection = try TestConnection(port: port)
         let request = HTTPRequest.make("GET", "/healthz", key: nil, fields: [("X-Request-Id", Self.longID)])
         for _ in 0..<(Self.requests / Self.requestsAtOnce) {
             for _ in 0..<Self.requestsAtOnce { try await connection.send(request.bytes) }

@@ -57,7 +57,7 @@ struct MetricsTests {
             let app = try await RegistryApp.make(in: registry)
             for number in 0..<3 { _ = try await app.put("phone-\(number)", as: "alice") }
             _ = try await app.put(
-                "browser", RegistrationBody.make("browser", token: "fcm-token", provider: "fcm"), as: "alice")
+                "browser", SampleRegistration.make("browser", token: "fcm-token", provider: "fcm"), as: "alice")
             _ = try await app.send("POST", "/installations/phone-1/logout", [:], fields: [("X-User-Id", "alice")])
             let metrics = try await metricsOfNewService(registry, with: "registry_active_installations{")
             #expect(metrics.contains(#"registry_active_installations{app="\#(app.id)",provider="apns"} 2"#))
@@ -91,7 +91,7 @@ struct MetricsTests {
 
     /// The gauges are read when a service starts, and every few seconds afterwards.
     private func metricsOfNewService(_ registry: Registry, with name: String) async throws -> String {
-        try await RegistryService.with(databaseURL: registry.cluster.connectionString) { service in
+        try await RunningService.with(databaseURL: registry.cluster.connectionString) { service in
             var text = ""
             try await eventually("\(name) is shown") {
                 text = try await service.client.response(to: .make("GET", "/metrics", key: nil)).text

@@ -9,13 +9,13 @@ import Testing
 struct RestartTests {
     /// The socket stays open between two processes, as with systemd (`LISTEN_FDS`); clients wait in its queue.
     @Test func everyRequest_isAnswered_whenServiceIsRestartedOnAPassedSocket() async throws {
-        let socket = try ListeningSocket()
+        let socket = try TestListener()
         let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         try await ThrowawayCluster.withDatabase(logger: quiet) { cluster in
-            var service = try await RegistryService.start(databaseURL: cluster.connectionString, socket: socket)
+            var service = try await RunningService.start(databaseURL: cluster.connectionString, socket: socket)
             defer { service.command.send(SIGKILL) }
             #expect(service.client.port == socket.port)
-            let ledger = try await Database.with(cluster.connectionString) { database in
+            let ledger = try await TestDatabase.with(cluster.connectionString) { database in
                 let registry = Registry(cluster: cluster, service: service, database: database)
                 let app = try await RegistryApp.make(in: registry)
                 let ledger = try await Load.run(on: app) { ledger in
@@ -23,7 +23,7 @@ struct RestartTests {
                         let count = ledger.acknowledged.count
                         try await eventually("requests flow") { ledger.acknowledged.count > count + 200 }
                         #expect(try await service.stop() == 0)
-                        service = try await RegistryService.start(
+                        service = try await RunningService.start(
                             databaseURL: cluster.connectionString, socket: socket)
                     }
                     _ = try await ledger.timeToHeal()
@@ -58,7 +58,7 @@ struct RestartTests {
             let app = try await RegistryApp.make(in: registry)
             let answered = Counter()
             let ends = try await race(8) { client in
-                let connection = try HTTPConnection(port: registry.client.port)
+                let connection = try TestConnection(port: registry.client.port)
                 return try await connection.end(of: { app.registration("phone-\(client)", as: "u\($0)") }) {
                     answered.increment()
                     if answered.count == 200 { registry.service.command.send(SIGTERM) }
@@ -81,7 +81,7 @@ private enum ConnectionEnd: Equatable {
     case refused(Int)
 }
 
-extension HTTPConnection {
+extension TestConnection {
     /// Sends requests on the connection's own thread, where a busy pool of threads does not delay the next one, until
     /// the server ends the connection.
     fileprivate func end(

@@ -13,7 +13,7 @@ struct ShutdownTests {
                 _ = try await transaction.execute("SELECT 1 FROM installation FOR UPDATE")
                 async let responses = race(16) { try await app.put("phone-\($0)", as: "bob") }
                 try await eventually("writes wait for the rows") { try await waitingSessions(registry) > 0 }
-                let idle = try HTTPConnection(port: registry.client.port)
+                let idle = try TestConnection(port: registry.client.port)
                 _ = try await idle.response(to: .make("GET", "/healthz", key: nil))
                 registry.service.command.send(SIGTERM)
                 // The drain has begun when idle connections are closed.
@@ -58,7 +58,7 @@ struct ShutdownTests {
     private static func registerUntilClosed(
         _ app: RegistryApp, _ client: Int, _ note: () -> Void
     ) async throws -> String {
-        let connection = try HTTPConnection(port: app.registry.client.port)
+        let connection = try TestConnection(port: app.registry.client.port)
         for number in 0... {
             do {
                 let response = try await connection.response(to: app.registration("phone-\(client)", as: "u\(number)"))
@@ -74,7 +74,7 @@ struct ShutdownTests {
 
     @Test func idleConnections_areClosed_whenServiceIsTerminated() async throws {
         try await withRegistry { registry in
-            let connection = try HTTPConnection(port: registry.client.port)
+            let connection = try TestConnection(port: registry.client.port)
             #expect(try await connection.response(to: .make("GET", "/healthz", key: nil)).status == 200)
             async let isClosed = connection.isClosedByServer()
             #expect(try await registry.service.stop() == 0)

@@ -28,7 +28,7 @@ struct StandbyReadTests {
     @Test func registrations_continue_whenTheStandbyOfAudiencesIsAway() async throws {
         try await withStandbyForAudiences { registry, standby in
             let app = try await RegistryApp.make(in: registry)
-            try await Database.with(registry.cluster.superuserConnectionString) { database in
+            try await TestDatabase.with(registry.cluster.superuserConnectionString) { database in
                 _ = try await database.rows("ALTER SYSTEM RESET synchronous_standby_names")
                 _ = try await database.rows("SELECT pg_reload_conf()")
             }

@@ -41,7 +41,7 @@ struct UpgradeTests {
         try await withRegistry { registry in
             for statement in Self.newerMigration { _ = try await registry.database.rows(statement) }
             let url = registry.cluster.connectionString
-            try await RegistryService.with(databaseURL: url) { service in
+            try await RunningService.with(databaseURL: url) { service in
                 let restarted = Registry(cluster: registry.cluster, service: service, database: registry.database)
                 let app = try await RegistryApp.make(in: restarted)
                 #expect(try await exercise(app, "phone") == [201, 200, 200, 200, 200, 200, 200, 204])

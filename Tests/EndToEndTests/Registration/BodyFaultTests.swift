@@ -63,7 +63,7 @@ extension EndToEnd {
         @Test func put_pointsToTheMember_whenItIsInvalid() async throws {
             let app = try await RegistryApp.make()
             for fault in Self.faults {
-                var body = RegistrationBody.make("phone")
+                var body = SampleRegistration.make("phone")
                 fault.change(&body)
                 let response = try await app.put("phone", body)
                 #expect(response.status == 400, "\(fault.expected)")
@@ -102,7 +102,7 @@ extension EndToEnd {
 
         @Test func put_isRefused_whenBodyIsNotUTF8() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["carrier"] = "~"
             let bytes = Array(body.text.utf8).map { $0 == UInt8(ascii: "~") ? 0xFF : $0 }
             let response = try await app.put(raw: bytes)
@@ -117,7 +117,7 @@ extension EndToEnd {
         ])
         func put_isRefused_whenTextIsAmbiguousOrCannotBeStored(member: String, fault: String) async throws {
             let app = try await RegistryApp.make()
-            let text = "{" + member + RegistrationBody.make("phone").text.dropFirst()
+            let text = "{" + member + SampleRegistration.make("phone").text.dropFirst()
             let response = try await app.put(raw: Array(text.utf8))
             #expect(response.status == 400)
             #expect(response.faults == [fault])
@@ -126,13 +126,13 @@ extension EndToEnd {
         @Test func put_isRefused_whenJSONIsTooDeep() async throws {
             let app = try await RegistryApp.make()
             let deep = String(repeating: "[", count: 17) + String(repeating: "]", count: 17)
-            let text = "{\"more\":\(deep)," + RegistrationBody.make("phone").text.dropFirst()
+            let text = "{\"more\":\(deep)," + SampleRegistration.make("phone").text.dropFirst()
             #expect(try await app.put(raw: Array(text.utf8)).status == 400)
         }
 
         @Test func strings_areCountedInScalars_whenTheyAreLong() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["carrier"] = .string(String(repeating: "é", count: 256))
             #expect(try await app.put("phone", body).status == 201)
             body["device"]["carrier"] = .string(String(repeating: "👍", count: 257))

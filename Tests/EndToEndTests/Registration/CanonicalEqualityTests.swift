@@ -35,7 +35,7 @@ extension EndToEnd {
         func put_isUnchanged_whenCanonicalValuesAreTheSame(variant: Variant) async throws {
             let app = try await RegistryApp.make()
             let first = try await app.put("phone", as: "alice")
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             variant.change(&body)
             let second = try await app.put("phone", body, as: "alice")
             #expect(second.json["status"] == "unchanged", "\(second.text)")
@@ -44,7 +44,7 @@ extension EndToEnd {
 
         @Test func put_isUnchanged_whenMembersComeInAnotherOrder() async throws {
             let app = try await RegistryApp.make()
-            let body = RegistrationBody.make("phone")
+            let body = SampleRegistration.make("phone")
             _ = try await app.put("phone", body)
             let members = body.object.sorted { $0.key > $1.key }.map { "\"\($0.key)\" : \($0.value.text)" }
             var request = app.registration("phone")
@@ -55,7 +55,7 @@ extension EndToEnd {
 
         @Test func put_resolvesLinksOfTimeZones_whenNameIsABackwardLink() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["timeZoneId"] = "Asia/Kolkata"
             _ = try await app.put("phone", body)
             body["device"]["timeZoneId"] = "Asia/Calcutta"
@@ -65,7 +65,7 @@ extension EndToEnd {
 
         @Test func put_keepsUnknownTimeZoneAsSent_whenTzdataDoesNotKnowIt() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["timeZoneId"] = "Mars/Olympus"
             #expect(try await app.put("phone", body).status == 201)
             #expect(try await app.get("phone").json["device"]["timeZoneId"] == "Mars/Olympus")
@@ -74,7 +74,7 @@ extension EndToEnd {
         /// The same bytes have another meaning then.
         @Test func sameBody_isReadAgain_onceThePolicyReadsMoreOfIt() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["advertisingId"] = "ad-1"
             _ = try await app.put("phone", body)
             #expect(try await app.put("phone", body).json["status"] == "unchanged")
@@ -87,7 +87,7 @@ extension EndToEnd {
 
         @Test func advertisingID_isKept_whenPolicyStoresIt() async throws {
             let app = try await RegistryApp.make(policy: ["storeAdvertisingId": true])
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["advertisingId"] = "ad-1"
             _ = try await app.put("phone", body)
             #expect(try await app.get("phone").json["device"]["advertisingId"] == "ad-1")
@@ -97,7 +97,7 @@ extension EndToEnd {
 
         @Test func location_isRoundedToTwoDecimals_beforeItIsStored() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["device"]["location"] = ["latitude": -33.868812, "longitude": 151.209296]
             _ = try await app.put("phone", body)
             #expect(

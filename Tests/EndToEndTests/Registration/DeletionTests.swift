@@ -12,7 +12,7 @@ extension EndToEnd {
             #expect(response.body.isEmpty)
             #expect(try await app.get("phone").status == 404)
             #expect(try await app.send("GET", "/installations/phone/snapshots").status == 404)
-            #expect(try await app.holders(of: RegistrationBody.token("phone")) == [])
+            #expect(try await app.holders(of: SampleRegistration.token("phone")) == [])
         }
 
         @Test func delete_isRepeatable_andAnUnknownOneIs204() async throws {

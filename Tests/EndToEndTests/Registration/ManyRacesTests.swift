@@ -42,7 +42,7 @@ struct ManyRacesTests {
         }
     }
 
-    private static func token(_ number: Int) -> String { RegistrationBody.token("token-\(number)") }
+    private static func token(_ number: Int) -> String { SampleRegistration.token("token-\(number)") }
 
     private static func request(
         of client: Int, _ round: Int, _ race: Race, _ app: RegistryApp
@@ -61,7 +61,7 @@ struct ManyRacesTests {
         switch client % 8 {
         case 4:
             return app.request("POST", "/installations/phone-\(phone)/logout", [:], by: .role(.service))
-        case 5: return claim(RegistrationBody.token("own-\(phone)-\(round)"), by: phone, app)
+        case 5: return claim(SampleRegistration.token("own-\(phone)-\(round)"), by: phone, app)
         case 6:
             return app.request(
                 "POST", "/feedback", [["token": .string(token), "provider": "apns", "reason": "Unregistered"]],
@@ -73,6 +73,6 @@ struct ManyRacesTests {
 
     private static func claim(_ token: String, by phone: Int, _ app: RegistryApp) -> HTTPRequest {
         app.registration(
-            "phone-\(phone)", RegistrationBody.make("phone-\(phone)", token: token), as: "user-\(phone % 5)")
+            "phone-\(phone)", SampleRegistration.make("phone-\(phone)", token: token), as: "user-\(phone % 5)")
     }
 }

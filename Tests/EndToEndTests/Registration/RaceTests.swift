@@ -9,10 +9,10 @@ extension EndToEnd {
 
         @Test func token_hasOneHolder_when64InstallationsClaimItAtOnce() async throws {
             let app = try await RegistryApp.make()
-            let token = RegistrationBody.token("contended")
+            let token = SampleRegistration.token("contended")
             for _ in 1...3 {
                 let statuses = try await race(Self.clients) { number in
-                    let body = RegistrationBody.make("phone-\(number)", token: token)
+                    let body = SampleRegistration.make("phone-\(number)", token: token)
                     return try await app.put("phone-\(number)", body, as: "user-\(number)").status
                 }
                 #expect(statuses.allSatisfy { $0 == 200 || $0 == 201 }, "\(statuses)")
@@ -49,7 +49,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
             let responses = try await race(Self.clients) { number in
-                let body = RegistrationBody.make("phone", token: RegistrationBody.token("token-\(number)"))
+                let body = SampleRegistration.make("phone", token: SampleRegistration.token("token-\(number)"))
                 return try await app.put("phone", body, as: "alice")
             }
             #expect(Self.refusals(responses).isEmpty)
@@ -63,14 +63,15 @@ extension EndToEnd {
                 var statuses = Set<Int>()
                 for _ in 1...8 {
                     let (phone, token) = (Int.random(in: 0..<10), Int.random(in: 0..<10))
-                    let body = RegistrationBody.make("phone-\(phone)", token: RegistrationBody.token("token-\(token)"))
+                    let body = SampleRegistration.make(
+                        "phone-\(phone)", token: SampleRegistration.token("token-\(token)"))
                     statuses.insert(try await app.put("phone-\(phone)", body, as: "user-\(phone % 3)").status)
                 }
                 return statuses
             }
             #expect(statuses.allSatisfy { $0.isSubset(of: [200, 201]) })
             for token in 0..<10 {
-                #expect(try await app.holders(of: RegistrationBody.token("token-\(token)")).count <= 1)
+                #expect(try await app.holders(of: SampleRegistration.token("token-\(token)")).count <= 1)
             }
             try await app.expectCompleteHistory()
         }
@@ -82,7 +83,7 @@ extension EndToEnd {
 
         @Test func pipelinedRequests_areAnsweredInOrder_whenTheyConcernOneInstallation() async throws {
             let app = try await RegistryApp.make()
-            let connection = try HTTPConnection(port: app.registry.client.port)
+            let connection = try TestConnection(port: app.registry.client.port)
             let requests = (0..<32).map { app.registration("phone", as: "user-\($0)") }
             try await connection.send(requests.flatMap(\.bytes))
             var users: [String?] = []

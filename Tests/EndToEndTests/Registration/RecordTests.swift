@@ -23,13 +23,13 @@ extension EndToEnd {
             #expect(record.status == 200)
             #expect(record.json["state"] == "active")
             #expect(Set(record.json.object.keys).isDisjoint(with: ["token", "keys", "probablyReplacedBy"]))
-            #expect(!record.text.contains(RegistrationBody.token("phone")))
+            #expect(!record.text.contains(SampleRegistration.token("phone")))
         }
 
         @Test func record_hasTheKeys_whenItIsWebPush() async throws {
             let app = try await RegistryApp.make()
             let endpoint = "https://push.example.com/send/AbC-1"
-            var body = RegistrationBody.make("browser", token: endpoint, provider: "webPush")
+            var body = SampleRegistration.make("browser", token: endpoint, provider: "webPush")
             // 65 bytes beginning with 4, and 16 bytes.
             body["keys"] = [
                 "p256dh": .string("B" + String(repeating: "A", count: 86)),
@@ -44,7 +44,7 @@ extension EndToEnd {
 
         @Test func webPush_requiresItsKeys() async throws {
             let app = try await RegistryApp.make()
-            var body = RegistrationBody.make("browser", token: "https://push.example.com/1", provider: "webPush")
+            var body = SampleRegistration.make("browser", token: "https://push.example.com/1", provider: "webPush")
             #expect(try await app.put("browser", body).faults == ["/keys required"])
             body["keys"] = ["p256dh": "short", "auth": "short"]
             let response = try await app.put("browser", body)
@@ -66,8 +66,8 @@ extension EndToEnd {
         ])
         func reachable_dependsOnTheAuthorization(status: String, provider: String, expected: Bool) async throws {
             let app = try await RegistryApp.make()
-            let settings = RegistrationBody.settings(authorizationStatus: status)
-            _ = try await app.put("phone", RegistrationBody.make("phone", provider: provider, settings: settings))
+            let settings = SampleRegistration.settings(authorizationStatus: status)
+            _ = try await app.put("phone", SampleRegistration.make("phone", provider: provider, settings: settings))
             #expect(try await app.get("phone").json["reachable"] == .boolean(expected))
         }
 
@@ -75,8 +75,8 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice", session: "s1")
             #expect(try await app.get("phone").json["unreachableBecause"] == [])
-            let settings = RegistrationBody.settings(authorizationStatus: "denied")
-            let body = RegistrationBody.make("phone", settings: settings)
+            let settings = SampleRegistration.settings(authorizationStatus: "denied")
+            let body = SampleRegistration.make("phone", settings: settings)
             _ = try await app.put("phone", body, as: "alice", session: "s1")
             try await app.update("phone", "session_expires_at = now(), state = 'suspect'")
             for role in [RegistryApp.Role.service, .support, .admin] {
@@ -103,7 +103,7 @@ extension EndToEnd {
             let names = ["phone", "Phone", "phone.", "a/b", "%2F", "~!$&'()*+,;=:@"]
             for name in names {
                 let path = name.utf8.map { "%" + String(hex: $0) }.joined()
-                var request = app.registration("x", RegistrationBody.make(name))
+                var request = app.registration("x", SampleRegistration.make(name))
                 request.path = "\(app.path)/installations/\(path)"
                 #expect(try await app.registry.client.response(to: request).status == 201, "\(name)")
             }

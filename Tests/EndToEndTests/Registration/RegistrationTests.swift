@@ -41,7 +41,7 @@ extension EndToEnd {
         @Test func put_returnsUpdatedWithoutNewGeneration_whenOnlyTheSnapshotChanges() async throws {
             let app = try await RegistryApp.make()
             let first = try await app.put("phone", as: "alice")
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["settings"]["soundSetting"] = "disabled"
             let second = try await app.put("phone", body, as: "alice")
             #expect(second.status == 200)
@@ -53,7 +53,7 @@ extension EndToEnd {
         @Test func put_replacesEverything_whenMembersAreOmitted() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
-            var body = RegistrationBody.make("phone").without("settings")
+            var body = SampleRegistration.make("phone").without("settings")
             for name in ["carrier", "location", "languages"] { body["device"] = body["device"].without(name) }
             #expect(try await app.put("phone", body, as: "alice").json["status"] == "updated")
             let record = try await app.get("phone").json
@@ -65,7 +65,7 @@ extension EndToEnd {
 
         @Test func record_hasTheSentValues_forAService() async throws {
             let app = try await RegistryApp.make()
-            let body = RegistrationBody.make("phone")
+            let body = SampleRegistration.make("phone")
             let response = try await app.put("phone", body, as: "alice", session: "s1")
             let record = try await app.get("phone")
             #expect(record["ETag"] == response["ETag"])

@@ -7,7 +7,7 @@ extension EndToEnd {
         private func body(
             _ installID: String, keychain: String? = "kc", vendor: String? = "v", model: String = "iPhone17,3"
         ) -> JSON {
-            var body = RegistrationBody.make(installID)
+            var body = SampleRegistration.make(installID)
             body["device"]["keychainId"] = keychain.map { .string($0) } ?? .null
             body["device"]["vendorId"] = vendor.map { .string($0) } ?? .null
             body["device"]["deviceModel"] = .string(model)

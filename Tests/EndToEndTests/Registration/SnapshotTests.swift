@@ -5,7 +5,7 @@ extension EndToEnd {
     @Suite("Every changed snapshot of an installation is kept")
     struct SnapshotTests {
         private func put(_ app: RegistryApp, sound: String) async throws {
-            var body = RegistrationBody.make("phone")
+            var body = SampleRegistration.make("phone")
             body["settings"]["soundSetting"] = .string(sound)
             let response = try await app.put("phone", body)
             #expect(response.status < 300)

@@ -4,12 +4,12 @@ import Testing
 extension EndToEnd {
     @Suite("A token moves with the phone, without data of the former holder (R3, R4)")
     struct TakeoverTests {
-        private let token = RegistrationBody.token("shared")
+        private let token = SampleRegistration.token("shared")
 
         /// Installation A of Alice holds the token, then installation B of Bob registers it.
         private func takeOver(_ app: RegistryApp) async throws -> (first: HTTPResponse, second: HTTPResponse) {
-            let first = try await app.put("A", RegistrationBody.make("A", token: token), as: "alice", session: "sa")
-            let second = try await app.put("B", RegistrationBody.make("B", token: token), as: "bob", session: "sb")
+            let first = try await app.put("A", SampleRegistration.make("A", token: token), as: "alice", session: "sa")
+            let second = try await app.put("B", SampleRegistration.make("B", token: token), as: "bob", session: "sb")
             return (first, second)
         }
 
@@ -28,7 +28,7 @@ extension EndToEnd {
 
         @Test func takeover_leavesNothingOfTheFormerSnapshot_inTheNewRecordOrResponse() async throws {
             let app = try await RegistryApp.make()
-            var mine = RegistrationBody.make("A", token: token)
+            var mine = SampleRegistration.make("A", token: token)
             mine["device"]["carrier"] = "Carrier of Alice"
             mine["device"]["keychainId"] = "keychain of Alice"
             _ = try await app.put("A", mine, as: "alice", session: "session-of-alice")
@@ -65,7 +65,7 @@ extension EndToEnd {
         @Test func token_returns_whenTheFirstPhoneRegistersItAgain() async throws {
             let app = try await RegistryApp.make()
             let (first, _) = try await takeOver(app)
-            let third = try await app.put("A", RegistrationBody.make("A", token: token), as: "alice", session: "sa")
+            let third = try await app.put("A", SampleRegistration.make("A", token: token), as: "alice", session: "sa")
             #expect(third.status == 200)
             #expect(third.json["status"] == "updated")
             #expect(third.json["state"] == "active")
@@ -101,19 +101,19 @@ extension EndToEnd {
 
         @Test func sameText_isAnotherToken_underAnotherProviderOrApp() async throws {
             let (app, other) = (try await RegistryApp.make(), try await RegistryApp.make())
-            _ = try await app.put("A", RegistrationBody.make("A", token: token))
-            _ = try await app.put("B", RegistrationBody.make("B", token: token, provider: "apnsSandbox"))
-            _ = try await app.put("C", RegistrationBody.make("C", token: token, provider: "fcm"))
-            _ = try await other.put("A", RegistrationBody.make("A", token: token))
+            _ = try await app.put("A", SampleRegistration.make("A", token: token))
+            _ = try await app.put("B", SampleRegistration.make("B", token: token, provider: "apnsSandbox"))
+            _ = try await app.put("C", SampleRegistration.make("C", token: token, provider: "fcm"))
+            _ = try await other.put("A", SampleRegistration.make("A", token: token))
             #expect(try await app.holders(of: token) == ["A", "B", "C"])
             #expect(try await other.holders(of: token) == ["A"])
         }
 
         @Test func rotation_dropsTheOldToken_whenInstallationRegistersAnother() async throws {
             let app = try await RegistryApp.make()
-            let first = try await app.put("phone", RegistrationBody.make("phone", token: token), as: "alice")
-            let next = RegistrationBody.token("next")
-            let second = try await app.put("phone", RegistrationBody.make("phone", token: next), as: "alice")
+            let first = try await app.put("phone", SampleRegistration.make("phone", token: token), as: "alice")
+            let next = SampleRegistration.token("next")
+            let second = try await app.put("phone", SampleRegistration.make("phone", token: next), as: "alice")
             #expect(second.json["status"] == "updated")
             #expect(second.generation == first.generation.map { $0 + 1 })
             #expect(try await app.holders(of: token) == [])

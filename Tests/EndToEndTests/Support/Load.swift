@@ -62,13 +62,13 @@ enum Load {
 
     /// After a response that closes the connection, opens another. A failed connection fails the test.
     private static func register(_ app: RegistryApp, _ client: Int, _ ledger: Ledger) async throws {
-        var connection = try HTTPConnection(port: app.registry.client.port)
+        var connection = try TestConnection(port: app.registry.client.port)
         for number in 0... {
             guard !Task.isCancelled else { return }
             let installID = "phone-\(client)-\(number)"
             let response = try await connection.response(to: app.registration(installID, as: "u\(client)"))
             ledger.note(installID, response)
-            if response["Connection"] == "close" { connection = try HTTPConnection(port: app.registry.client.port) }
+            if response["Connection"] == "close" { connection = try TestConnection(port: app.registry.client.port) }
         }
     }
 }

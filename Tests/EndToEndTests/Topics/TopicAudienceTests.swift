@@ -12,11 +12,11 @@ extension EndToEnd {
             try await app.putTopic("offers", isIn: false)
             try await app.putTopic("security", isIn: true, isLocked: true)
             for (installID, user, locale) in [("a", "u", "de_DE"), ("b", "v", "de_DE"), ("c", "w", "fr_FR")] {
-                var body = RegistrationBody.make(installID)
+                var body = SampleRegistration.make(installID)
                 body["device"]["locale"] = .string(locale)
                 _ = try await app.put(installID, body, as: user)
             }
-            _ = try await app.put("d", RegistrationBody.make("d"))
+            _ = try await app.put("d", SampleRegistration.make("d"))
             _ = try await app.choose(["offers": true], on: "a")
             _ = try await app.choose(["news": false, "offers": true], on: "b")
             _ = try await app.choose(["news": false], user: "w")

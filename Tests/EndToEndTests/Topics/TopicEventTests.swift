@@ -15,9 +15,9 @@ extension EndToEnd {
         @Test func reset_isAnEvent_whereverTheOwnersBindingEnds() async throws {
             let app = try await RegistryApp.make()
             for topic in ["news", "offers"] { try await app.putTopic(topic, isIn: true) }
-            let token = RegistrationBody.token("shared")
+            let token = SampleRegistration.token("shared")
             func signIn(_ id: String, user: String, session: String? = nil, _ topics: JSON) async throws {
-                var body = RegistrationBody.make(id, token: token)
+                var body = SampleRegistration.make(id, token: token)
                 body["topics"] = topics
                 _ = try await app.put(id, body, as: user, session: session)
             }
@@ -83,7 +83,7 @@ extension EndToEnd {
             let history = try await app.send("GET", "/installations/phone/history").json["events"].array
             #expect(
                 history.map { $0["event"] } == ["topicsChanged", "registered"] && history[0]["topics"] == own["topics"])
-            let token = RegistrationBody.token("phone")
+            let token = SampleRegistration.token("phone")
             let ofToken = try await app.send("POST", "/tokens/history", ["token": .string(token)]).json["events"].array
             #expect(ofToken.map { $0["event"] } == ["topicsChanged", "registered"])
             let rest = try await app.send("GET", "/changes?after=\(own["cursor"].string ?? "")")

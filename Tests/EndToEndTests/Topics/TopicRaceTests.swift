@@ -27,11 +27,11 @@ extension EndToEnd {
                         case 0: return try await app.choose(["news": chosen], on: "phone").status
                         case 1: return try await app.choose(["sport": chosen], user: "alice").status
                         case 2:
-                            var body = RegistrationBody.make("phone")
+                            var body = SampleRegistration.make("phone")
                             body["device"]["locale"] = .string(number % 8 == 2 ? "fr_FR" : "it_IT")
                             return try await app.put("phone", body, as: "alice").status
                         default:
-                            var body = RegistrationBody.make("phone")
+                            var body = SampleRegistration.make("phone")
                             body["topics"] = ["offers": chosen]
                             return try await app.put("phone", body, as: "alice").status
                         }
@@ -48,7 +48,7 @@ extension EndToEnd {
 
         @Test func patch_besideTakeover_leavesNothingBehind() async throws {
             let app = try await app()
-            let token = RegistrationBody.token("contended")
+            let token = SampleRegistration.token("contended")
             for user in 0..<4 { _ = try await app.choose(["offers": .boolean(user % 2 == 0)], user: "user-\(user)") }
             for _ in 0..<3 {
                 expect(
@@ -61,7 +61,7 @@ extension EndToEnd {
                                 ["sport": .boolean(number % 2 == 0)], user: "user-\(number % 4)"
                             ).status
                         default:
-                            let body = RegistrationBody.make(phone, token: token)
+                            let body = SampleRegistration.make(phone, token: token)
                             return try await app.put(phone, body, as: "user-\(number % 4)").status
                         }
                     }, [200, 201, 404])

@@ -13,7 +13,7 @@ extension EndToEnd {
         }
 
         private func body(_ topics: JSON, _ installID: String = "phone", token: String? = nil) -> JSON {
-            var body = RegistrationBody.make(installID, token: token)
+            var body = SampleRegistration.make(installID, token: token)
             body["topics"] = topics
             return body
         }
@@ -76,11 +76,11 @@ extension EndToEnd {
 
         @Test func takeover_resetsTheFormerHolder_andNotTheNextOne() async throws {
             let app = try await app()
-            let token = RegistrationBody.token("shared")
+            let token = SampleRegistration.token("shared")
             _ = try await app.choose(["offers": true], user: "alice")
             _ = try await app.put("phone", body(["news": false, "offers": false], token: token), as: "alice")
             _ = try await app.put("tablet", body(["news": false], "tablet"), as: "bob")
-            _ = try await app.put("tablet", RegistrationBody.make("tablet", token: token), as: "bob")
+            _ = try await app.put("tablet", SampleRegistration.make("tablet", token: token), as: "bob")
             #expect(try await app.choices(of: "phone") == "news+default offers+user security+default")
             #expect(try await app.choices(of: "tablet") == "news-installation offers-default security+default")
             try await app.expectCompleteHistory()

@@ -1,7 +1,6 @@
 import EventLoop
 import HTTPApplication
 import HTTPTypes
-import OpenAPIDocument
 import RegistryTestSupport
 import Testing
 
@@ -14,7 +13,7 @@ struct DescribedRoutesTests {
         defer { loop.stop() }
         let service = try RegistryAPI.RegistryService.withoutDatabase(on: loop)
         let routes = (service.routes + service.ownConsoleCalls).map(Self.name)
-        let document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
+        let document = try OpenAPI(parsing: EmbeddedFile.openAPI.bytes)
         #expect(Set(document.operations.map(\.description)) == Set(routes))
     }
 

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPWire
-import OpenAPIDocument
 import RegistryTestSupport
 import Testing
 
@@ -16,7 +15,7 @@ struct ErrorCodeTests {
     private let page: String
 
     init() throws {
-        document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
+        document = try OpenAPI(parsing: EmbeddedFile.openAPI.bytes)
         let file = "Sources/Command/push-registry/Documentation.docc/Errors.md"
         page = try String(contentsOf: Self.folder.appending(path: file), encoding: .utf8)
     }

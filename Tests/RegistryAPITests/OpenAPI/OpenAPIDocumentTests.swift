@@ -1,7 +1,8 @@
 import Foundation
-import OpenAPIDocument
 import RegistryTestSupport
 import Testing
+
+@testable import RegistryAPI
 
 @Suite("The API description is complete and consistent")
 struct OpenAPIDocumentTests {
@@ -9,7 +10,7 @@ struct OpenAPIDocumentTests {
     private let check: SchemaCheck
 
     init() throws {
-        document = try OpenAPI(parsing: OpenAPIDocument.template.utf8)
+        document = try OpenAPI(parsing: EmbeddedFile.openAPI.bytes)
         check = SchemaCheck(document)
     }
 

@@ -5,10 +5,10 @@ import PostgresClient
 /// A running registry: its own PostgreSQL server, the real service, and a client.
 public struct Registry: Sendable {
     public let cluster: EmbeddedPostgres
-    public let service: RegistryService
-    public let database: Database
+    public let service: RunningService
+    public let database: TestDatabase
 
-    public init(cluster: EmbeddedPostgres, service: RegistryService, database: Database) {
+    public init(cluster: EmbeddedPostgres, service: RunningService, database: TestDatabase) {
         self.cluster = cluster
         self.service = service
         self.database = database
@@ -18,7 +18,7 @@ public struct Registry: Sendable {
 
     /// Sends a request, by default with the admin key.
     public func send(
-        _ method: String, _ path: String, _ body: JSON? = nil, key: String? = RegistryService.adminKey,
+        _ method: String, _ path: String, _ body: JSON? = nil, key: String? = RunningService.adminKey,
         fields: [(String, String)] = []
     ) async throws -> HTTPResponse {
         try await client.response(to: .make(method, path, body, key: key, fields: fields))
@@ -34,16 +34,16 @@ public struct Registry: Sendable {
 ///   - prepare: runs as superuser, on an empty database, before the service starts.
 public func withRegistry<Value: Sendable>(
     eventLoops: Int = 2, postgres: [String: String] = [:], environment: [String: String] = [:],
-    descriptorsMax: Int? = nil, prepare: ((Database) async throws -> Void)? = nil,
+    descriptorsMax: Int? = nil, prepare: ((TestDatabase) async throws -> Void)? = nil,
     _ body: (Registry) async throws -> Value
 ) async throws -> Value {
     try await withServer(isWarm: postgres.isEmpty && prepare == nil, postgres) { cluster in
-        if let prepare { try await Database.with(cluster.superuserConnectionString, sessionsMax: 1, prepare) }
-        return try await RegistryService.with(
+        if let prepare { try await TestDatabase.with(cluster.superuserConnectionString, sessionsMax: 1, prepare) }
+        return try await RunningService.with(
             databaseURL: cluster.connectionString, eventLoops: eventLoops, environment: environment,
             descriptorsMax: descriptorsMax
         ) { service in
-            try await Database.with(cluster.connectionString) { database in
+            try await TestDatabase.with(cluster.connectionString) { database in
                 try await body(Registry(cluster: cluster, service: service, database: database))
             }
         }
@@ -69,8 +69,8 @@ public func withDistributedRegistry<Value: Sendable>(
             let result = try await RegistryCommand.run(command + ["--database-url", url])
             guard result.status == 0 else { throw ServiceEnded(log: result.log) }
         }
-        return try await RegistryService.with(databaseURL: url, eventLoops: eventLoops) { service in
-            try await Database.with(url) { database in
+        return try await RunningService.with(databaseURL: url, eventLoops: eventLoops) { service in
+            try await TestDatabase.with(url) { database in
                 try await body(Registry(cluster: coordinator, service: service, database: database), workers)
             }
         }
@@ -86,7 +86,7 @@ public func withReplicatedRegistry<Value: Sendable>(
     _ body: (_ registry: Registry, _ standby: EmbeddedPostgres) async throws -> Value
 ) async throws -> Value {
     try await ThrowawayCluster.withStandby(logger: .ofClusters) { primary, standby in
-        try await Database.with(primary.superuserConnectionString) { database in
+        try await TestDatabase.with(primary.superuserConnectionString) { database in
             _ = try await database.rows("ALTER SYSTEM SET synchronous_standby_names = 'standby'")
             _ = try await database.rows("SELECT pg_reload_conf()")
             try await eventually("commits wait for the standby") {
@@ -94,8 +94,8 @@ public func withReplicatedRegistry<Value: Sendable>(
             }
         }
         let url = primary.connectionString(withFailoverTo: standby)
-        return try await RegistryService.with(databaseURL: url, environment: environment(standby)) { service in
-            try await Database.with(url) { database in
+        return try await RunningService.with(databaseURL: url, environment: environment(standby)) { service in
+            try await TestDatabase.with(url) { database in
                 try await body(Registry(cluster: primary, service: service, database: database), standby)
             }
         }

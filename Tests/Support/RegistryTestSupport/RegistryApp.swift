@@ -19,7 +19,7 @@ public struct RegistryApp: Sendable {
     private let keys: [Role: (id: String, text: String)]
 
     public var path: String { "/v1/apps/\(id)" }
-    public var database: Database { registry.database }
+    public var database: TestDatabase { registry.database }
 
     public func key(_ role: Role) -> String { keys[role]?.text ?? "" }
     public func keyID(_ role: Role) -> String { keys[role]?.id ?? "" }
@@ -68,14 +68,14 @@ public struct RegistryApp: Sendable {
 // MARK: - Installations
 
 extension RegistryApp {
-    /// The request that registers an installation, by default with `RegistrationBody.make`.
+    /// The request that registers an installation, by default with `SampleRegistration.make`.
     public func registration(
         _ installID: String, _ body: JSON? = nil, as user: String? = nil, session: String? = nil,
         ifMatch: String? = nil, by credential: Credential = .role(.service)
     ) -> HTTPRequest {
         let named = [("X-User-Id", user), ("X-Session-Id", session), ("If-Match", ifMatch)]
         return request(
-            "PUT", "/installations/\(installID)", body ?? RegistrationBody.make(installID), by: credential,
+            "PUT", "/installations/\(installID)", body ?? SampleRegistration.make(installID), by: credential,
             fields: named.compactMap { name, value in value.map { (name, $0) } })
     }
 

@@ -29,7 +29,7 @@ struct CleanUpBenchmark {
         self.seed = seed
     }
 
-    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> CleanUpReport {
+    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> CleanUpBenchmarkReport {
         log("loading \(count) installations")
         let fleet = try await load()
         let postgres = try await PostgresSession.withSession(database) { session in
@@ -37,7 +37,7 @@ struct CleanUpBenchmark {
                 processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
             )
         }
-        var report = CleanUpReport(installations: count, connections: CleanUpLoad.connections)
+        var report = CleanUpBenchmarkReport(installations: count, connections: CleanUpLoad.connections)
         for round in 0..<rounds {
             try await age(tenth: 3 * round)
             let bare = try await measure(postgres) {
@@ -64,7 +64,7 @@ struct CleanUpBenchmark {
         return (seconds, try postgres.cpuSecondsWithChildren() - before)
     }
 
-    private func measureLatency(_ fleet: Fleet, _ report: inout CleanUpReport) async throws {
+    private func measureLatency(_ fleet: Fleet, _ report: inout CleanUpBenchmarkReport) async throws {
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: log) {

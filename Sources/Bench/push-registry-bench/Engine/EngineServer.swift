@@ -23,7 +23,7 @@ struct EngineServer: Sendable {
         _ side: EngineSide, _ binary: Binary, _ arguments: [String],
         tls: TLSClient? = nil, _ body: (EngineServer) async throws -> Value
     ) async throws -> Value {
-        let port = try ListeningSocket().port
+        let port = try TestListener().port
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-\(side)-\(getpid()).log")
         defer { try? FileManager.default.removeItem(at: log) }
         return try await binary.with(arguments + ["\(port)"], environment: [:], log: log) { processID in
@@ -35,7 +35,7 @@ struct EngineServer: Sendable {
 
     private func waitUntilItListens(_ log: URL) async throws {
         let deadline = ContinuousClock.now + Self.readyDeadline
-        while (try? HTTPConnection(port: port)) == nil {
+        while (try? TestConnection(port: port)) == nil {
             guard usage.isRunning, ContinuousClock.now < deadline else {
                 let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
                 throw BenchmarkFailure("the server \(side) did not start: \(output)")

@@ -55,7 +55,7 @@ struct FillCommand: AsyncParsableCommand {
             asOf: asOf.flatMap { Timestamp($0) } ?? .now,
             lastSeen: seenWithin.map { .withinSeconds($0 * 3_600) } ?? .fourMonths,
             links: try TimeZoneLinks())
-        let progress = ProgressLine("installations", of: count)
+        let progress = FillProgress("installations", of: count)
         var loader = FleetLoader()
         loader.writesHistory = history
         loader.progress = { progress.show($0) }

@@ -23,7 +23,7 @@ struct ServerProcess: Sendable {
         _ binary: Binary, database: String, log: URL, writesAccessLog: Bool = true,
         environment more: [String: String] = [:], _ body: (ServerProcess) async throws -> Value
     ) async throws -> Value {
-        let port = try ListeningSocket().port
+        let port = try TestListener().port
         let start = ContinuousClock.now
         return try await binary.with(
             ["serve"], environment: environment(port: port, database: database, writesAccessLog).merging(more) { $1 },
@@ -47,7 +47,7 @@ struct ServerProcess: Sendable {
 
     private static func waitUntilReady(_ usage: ProcessUsage, port: UInt16, log: URL) async throws {
         let deadline = ContinuousClock.now + readyDeadline
-        while (try? await HTTPConnection(port: port).response(to: HTTPRequest("GET", "/readyz")).status) != 200 {
+        while (try? await TestConnection(port: port).response(to: HTTPRequest("GET", "/readyz")).status) != 200 {
             guard usage.isRunning, ContinuousClock.now < deadline else {
                 let output = (try? String(contentsOf: log, encoding: .utf8)) ?? ""
                 throw BenchmarkFailure("push-registry serve did not become ready: \(output)")
@@ -72,7 +72,7 @@ extension ServerProcess {
     /// Sends one request on a new connection.
     func send(_ method: String, _ path: String, key: String, body: String) async throws -> HTTPResponse {
         let fields = [("Authorization", "Bearer \(key)"), ("Content-Type", "application/json")]
-        return try await HTTPConnection(port: port).response(
+        return try await TestConnection(port: port).response(
             to: HTTPRequest(method, path, fields: fields, body: Array(body.utf8)))
     }
 }

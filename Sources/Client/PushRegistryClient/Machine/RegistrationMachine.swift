@@ -143,7 +143,7 @@ struct RegistrationMachine: Sendable {
         return registrationStep(body, at: now)
     }
 
-    private mutating func registrationStep(_ body: RegistrationBody, at now: Date) -> Step {
+    private mutating func registrationStep(_ body: SentRegistrationBody, at now: Date) -> Step {
         let digest = body.digest
         let due = dueDate(digest)
         let isDue = now >= due || !body.topics.isEmpty || saved.registration.map { now < $0.at } ?? true
@@ -176,15 +176,15 @@ struct RegistrationMachine: Sendable {
         return min(last.at + Self.repeatInterval, last.at + last.until.timeIntervalSince(last.at) / 2)
     }
 
-    private func body() -> RegistrationBody? {
+    private func body() -> SentRegistrationBody? {
         guard let token, let snapshot else { return nil }
-        return RegistrationBody(
+        return SentRegistrationBody(
             token: token.text, provider: token.provider, settings: snapshot.settings, device: snapshot.device,
             installID: saved.installID, topics: saved.topics)
     }
 
     private mutating func send(
-        _ body: RegistrationBody, _ digest: UInt64, credential: String, owner: UInt64?
+        _ body: SentRegistrationBody, _ digest: UInt64, credential: String, owner: UInt64?
     ) -> Step {
         let attempt = SavedState.Attempt(digest: digest, owner: owner)
         let purpose = Call.Purpose.registration(attempt, topics: body.topics, open: saved.attempt)

@@ -12,7 +12,7 @@ struct Endpoint: Sendable, Hashable {
         self.app = app
     }
 
-    func registration(_ installID: String, _ body: RegistrationBody, credential: String, eTag: String?) -> Request {
+    func registration(_ installID: String, _ body: SentRegistrationBody, credential: String, eTag: String?) -> Request {
         request("PUT", installation(installID), credential: credential, eTag: eTag, body: body.json)
     }
 

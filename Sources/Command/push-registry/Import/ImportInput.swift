@@ -131,12 +131,12 @@ final class ImportInput: Sendable {
 extension ImportInput {
     private func readOwn(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
         var names = names
-        var elements = JSONElements(wrappers: ImportSource.ownWrappers)
+        var elements = ElementSplitter(wrappers: ImportSource.ownWrappers)
         switch InputShape(part.bytes.peek(InputShape.peekBytes), elements) {
         case nil: _ = try part.bytes.read()
         case .xml: return
         case .table: try readTable(part, names, &reading)
-        case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, JSONLine.cut)
+        case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, ImportLine.cut)
         case .elements:
             try readObjects(part, &names, &reading) { bytes, isEnd throws(ImportFaults) in
                 try elements.cut(bytes, isEnd: isEnd)
@@ -157,7 +157,7 @@ extension ImportInput {
                 isCutOff = true
                 continue
             }
-            let record = Result { () throws(ImportFaults) in try JSONLine.record(content.get(), &names) }
+            let record = Result { () throws(ImportFaults) in try ImportLine.record(content.get(), &names) }
             try take(record, part, line, &reading)
         }
         reading.counts.unknownNames = names.unknown

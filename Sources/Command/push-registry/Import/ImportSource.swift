@@ -56,7 +56,7 @@ struct ImportDetection {
         _ part: ImportFiles.Part, _ names: ImportNames, _ given: ForeignFormat?
     ) throws -> Found? {
         let wrappers = ForeignFormat.all.reduce(into: ImportSource.ownWrappers) { $0.formUnion($1.wrappers) }
-        let elements = JSONElements(wrappers: wrappers, allowsEmptyPages: false)
+        let elements = ElementSplitter(wrappers: wrappers, allowsEmptyPages: false)
         let peeked = part.bytes.peek(InputShape.peekBytes)
         // A file of which nothing can be read is not an empty one.
         if peeked.isEmpty { _ = try part.bytes.read() }

@@ -5,6 +5,8 @@ final class ConnectionLimits: Sendable {
     private struct Counts {
         var total = 0
         var perLoop: [Int]
+        /// The loops that take connections from others.
+        var serving: Set<Int> = []
         var perNetwork: [IPAddress: Int] = [:]
     }
 
@@ -24,6 +26,10 @@ final class ConnectionLimits: Sendable {
     /// Whether another connection may be accepted.
     var hasRoom: Bool { counts.withLock { $0.total < totalMax } }
 
+    /// A loop takes connections from others, until it drains.
+    func begin(_ loop: Int) { counts.withLock { _ = $0.serving.insert(loop) } }
+    func drain(_ loop: Int) { counts.withLock { _ = $0.serving.remove(loop) } }
+
     /// Counts a new connection that a loop has accepted. The kernel spreads connections by a hash, so a loop may get
     /// twice the mean.
     ///
@@ -36,7 +42,7 @@ final class ConnectionLimits: Sendable {
                 guard count < perNetworkMax else { return nil }
                 counts.perNetwork[address.network] = count + 1
             }
-            let least = counts.perLoop.indices.min { counts.perLoop[$0] < counts.perLoop[$1] } ?? loop
+            let least = counts.serving.min { counts.perLoop[$0] < counts.perLoop[$1] } ?? loop
             let server = counts.perLoop[loop] > counts.perLoop[least] + 1 ? least : loop
             counts.total += 1
             counts.perLoop[server] += 1

@@ -53,6 +53,7 @@ actor ServerWorker {
             loop: loop, configuration: shared.configuration, application: shared.makeApplication(loop),
             forwarding: shared.forwarding, logger: shared.logger)
         self.context = context
+        shared.limits.begin(number)
         start(sockets)
         await context.handlers.run()
     }
@@ -188,6 +189,7 @@ extension ServerWorker {
     func drain() {
         guard !isDraining else { return }
         isDraining = true
+        shared.limits.drain(number)
         context?.isDraining = true
         for listener in listeners {
             listener.assumeIsolated { $0.stop { [weak self] in self?.assumeIsolated { $0.remove(listener) } } }

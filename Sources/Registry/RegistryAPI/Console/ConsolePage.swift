@@ -2,7 +2,6 @@
 // GET /console
 
 import Basics
-import ConsoleFiles
 import Crypto
 import HTTPApplication
 import HTTPTypes
@@ -23,18 +22,18 @@ public struct ConsolePage: Sendable {
     }
 
     private let paths: [String]
-    /// No event loop packs and compresses them, and no start waits for it.
+    /// No event loop compresses them, and no start waits for it.
     private let served: Task<Served, any Error>
 
-    public init(_ files: [ConsoleFile] = ConsoleFile.all) {
-        paths = files.filter(\.isServed).map(\.path).filter { $0 != Self.indexPath }
-        served = Task.detached { try Self.served(try ConsoleFile.packed(files)) }
+    public init(_ files: [EmbeddedFile] = EmbeddedFile.console) {
+        paths = files.map(\.path).filter { $0 != Self.indexPath }
+        served = Task.detached { try Self.served(files) }
     }
 
     var digest: String { get async throws { try await served.value.digest } }
 
     /// - Throws: if there is no memory for the compression.
-    private static func served(_ files: [ConsoleFile]) throws -> Served {
+    private static func served(_ files: [EmbeddedFile]) throws -> Served {
         let digest = digest(of: files)
         let index = files.first { $0.path == indexPath }?.bytes ?? []
         var contents: [String: CompressedContent] = [:]
@@ -49,7 +48,7 @@ public struct ConsolePage: Sendable {
             contents: contents)
     }
 
-    private static func digest(of files: [ConsoleFile]) -> String {
+    private static func digest(of files: [EmbeddedFile]) -> String {
         var hash = SHA256()
         for file in files.sorted(by: { $0.path < $1.path }) {
             hash.update(data: Array("\(file.path)\n\(file.bytes.count)\n".utf8))

@@ -5,7 +5,6 @@ import Crypto
 import HTTPApplication
 import HTTPTypes
 import HTTPWire
-import OpenAPIDocument
 
 /// The OpenAPI 3.1 description of this API.
 ///
@@ -17,7 +16,8 @@ public struct APIDescription: Sendable {
 
     /// - Parameter version: the version of the build.
     public init(version: String) {
-        text = Array(OpenAPIDocument.template.replacing("{version}", with: version).utf8)
+        text = Array(
+            String(decoding: EmbeddedFile.openAPI.bytes, as: UTF8.self).replacing("{version}", with: version).utf8)
         entityTag = "\"\(String(hex: SHA256.hash(data: text).prefix(16)))\""
     }
 

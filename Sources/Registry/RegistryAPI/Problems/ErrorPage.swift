@@ -3,7 +3,6 @@
 import HTTPApplication
 import HTTPTypes
 import HTTPWire
-import OpenAPIDocument
 import StrictJSON
 
 /// An HTML page with an entry for each code of a problem document (RFC 9457, section 3.1.1).
@@ -37,7 +36,7 @@ public struct ErrorPage: Sendable {
 
     /// `components.examples` of the OpenAPI description.
     private static var describedErrors: [Entry] {
-        let document = try? JSONDocument(Array(OpenAPIDocument.template.utf8), depthMax: 64)
+        let document = try? JSONDocument(EmbeddedFile.openAPI.bytes, depthMax: 64)
         let examples = document?.root.object()?.object("components")?.object("examples")?.members ?? []
         return examples.compactMap { code, example in
             let example = example.object()

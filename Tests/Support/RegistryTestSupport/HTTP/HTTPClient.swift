@@ -4,7 +4,7 @@ import Basics
 public final class HTTPClient: Sendable {
     public let port: UInt16
     /// The longest idle one is the first.
-    private let idle = Locked<[(connection: HTTPConnection, since: ContinuousClock.Instant)]>([])
+    private let idle = Locked<[(connection: TestConnection, since: ContinuousClock.Instant)]>([])
     /// Less than the server's idle deadline: a connection that the server is about to close gets no request.
     private static let idleMax = Duration.seconds(45)
 
@@ -17,13 +17,13 @@ public final class HTTPClient: Sendable {
     /// - Throws: `HTTPClientError`. A request is never sent twice: it fails if the server has just closed the
     ///   connection.
     public func response(to request: HTTPRequest) async throws(HTTPClientError) -> HTTPResponse {
-        let connection = if let kept = takeIdle() { kept } else { try HTTPConnection(port: port) }
+        let connection = if let kept = takeIdle() { kept } else { try TestConnection(port: port) }
         let response = try await connection.response(to: request)
         if response["Connection"] != "close" { idle.withLock { $0.append((connection, .now)) } }
         return response
     }
 
-    private func takeIdle() -> HTTPConnection? {
+    private func takeIdle() -> TestConnection? {
         idle.withLock { idle in
             idle.removeAll { $0.since.duration(to: .now) > Self.idleMax }
             return idle.popLast()?.connection

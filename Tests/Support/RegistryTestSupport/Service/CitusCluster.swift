@@ -25,7 +25,7 @@ public enum CitusCluster {
     ) async throws -> Value {
         try await ThrowawayCluster.withServers(3, settings: own.merging(settings) { $1 }, logger: logger) { servers in
             for server in servers {
-                try await Database.with(server.superuserConnectionString, sessionsMax: 1) { database in
+                try await TestDatabase.with(server.superuserConnectionString, sessionsMax: 1) { database in
                     _ = try await database.rows("CREATE EXTENSION citus")
                     // A node connects to itself, too.
                     let host = server.node.host
@@ -34,7 +34,7 @@ public enum CitusCluster {
                 }
             }
             let coordinator = servers[0]
-            try await Database.with(coordinator.superuserConnectionString, sessionsMax: 1) { database in
+            try await TestDatabase.with(coordinator.superuserConnectionString, sessionsMax: 1) { database in
                 let node = coordinator.node
                 _ = try await database.rows("SELECT citus_set_coordinator_host(\(node.host), \(Int32(node.port)))")
                 for worker in servers.dropFirst() {

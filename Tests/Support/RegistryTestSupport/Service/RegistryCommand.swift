@@ -18,7 +18,7 @@ public final class RegistryCommand: @unchecked Sendable {
     ///   - directory: the working directory; by default that of temporary files, so that no `.push-registry` is created
     ///     elsewhere.
     public init(
-        _ arguments: [String], environment: [String: String] = [:], socket: ListeningSocket? = nil,
+        _ arguments: [String], environment: [String: String] = [:], socket: TestListener? = nil,
         descriptorsMax: Int? = nil, descriptorsSoftMax: Int? = nil, log: FileHandle? = nil,
         in directory: String? = nil
     ) throws {

@@ -176,7 +176,7 @@ extension ForeignFormat {
     /// All formats, in the order in which they are tried.
     static let all: [ForeignFormat] = [.oneSignal, .pinpoint, .sns, .parse, .airship, .azure, .braze]
 
-    var elements: JSONElements { JSONElements(wrappers: wrappers) }
+    var elements: ElementSplitter { ElementSplitter(wrappers: wrappers) }
 
     func fits(_ row: ForeignRow) -> Bool {
         signatures.contains { $0.allSatisfy(row.has) }

@@ -9,14 +9,14 @@ struct ForeignRows {
 
     private var cutter: RecordCutter
     private let shape: InputShape
-    private var elements: JSONElements
+    private var elements: ElementSplitter
     private var header: CSVHeader?
     private var isCutOff = false
 
     /// Nil for a file that is empty.
     ///
     /// - Throws: the error of reading a file of which nothing can be read.
-    init?(_ bytes: PeekableBytes, _ elements: JSONElements) throws {
+    init?(_ bytes: PeekableBytes, _ elements: ElementSplitter) throws {
         guard let shape = InputShape(bytes.peek(InputShape.peekBytes), elements) else {
             _ = try bytes.read()
             return nil
@@ -42,7 +42,7 @@ struct ForeignRows {
     }
 
     private mutating func nextLine() throws -> (line: Int, row: Result<ForeignRow, ImportFaults>)? {
-        let found = try cutter.next { bytes, isEnd throws(ImportFaults) in try JSONLine.cut(bytes, isEnd: isEnd) }
+        let found = try cutter.next { bytes, isEnd throws(ImportFaults) in try ImportLine.cut(bytes, isEnd: isEnd) }
         guard let (line, content) = found else { return nil }
         // Only a file that was cut off ends within an object.
         if case .success(let bytes) = content, cutter.isInOpenLine, elements.isIncomplete(bytes) {

@@ -17,7 +17,7 @@ enum InputShape: Hashable, Sendable {
     /// By the first bytes. Nil for a file that is empty.
     ///
     /// - Parameter elements: of the format, or of all formats.
-    init?(_ bytes: ArraySlice<UInt8>, _ elements: JSONElements) {
+    init?(_ bytes: ArraySlice<UInt8>, _ elements: ElementSplitter) {
         var rest = bytes
         if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
         rest = rest.drop { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }

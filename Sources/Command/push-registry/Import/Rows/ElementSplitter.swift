@@ -2,7 +2,7 @@ import PushRegistry
 
 /// Cuts a JSON text of any length into the objects that stand for rows: the elements of an array, the elements of an
 /// array in an outer object (a page of a list), or objects one after the other.
-struct JSONElements {
+struct ElementSplitter {
     private enum Place {
         case outside
         /// In an array of rows or of pages.

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-struct ImportCommand: BenchmarkCommand {
+struct ImportBenchmarkCommand: BenchmarkCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Measure push-registry import against psql's \\copy of the same rows.",

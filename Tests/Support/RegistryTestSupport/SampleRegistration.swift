@@ -1,7 +1,7 @@
 import Basics
 
 /// Bodies of registrations.
-public enum RegistrationBody {
+public enum SampleRegistration {
     /// A token for each name: its bytes in hexadecimal digits, padded to 64.
     public static func token(_ name: String) -> String {
         let digits = String(hex: name.utf8)

@@ -3,7 +3,7 @@ import Foundation
 
 /// A progress line on standard error, updated about once a second. If that is not a terminal, only the last line is
 /// written.
-final class ProgressLine: Sendable {
+final class FillProgress: Sendable {
     private let what: String
     private let total: Int
     private let start = ContinuousClock.now

@@ -3,7 +3,7 @@ import Glibc
 
 /// A socket that listens on a free port of 127.0.0.1, to pass to a service. Until then, clients wait
 /// in its queue.
-public final class ListeningSocket: Sendable {
+public final class TestListener: Sendable {
     let handle: FileHandle
     public let port: UInt16
 

@@ -4,7 +4,7 @@ import Glibc
 /// One keep-alive connection, on its own thread. It shares no code with the server.
 ///
 /// For pipelining, send several requests and then read as many responses.
-public actor HTTPConnection {
+public actor TestConnection {
     /// How long a call waits for the server. Beside hundreds of other tests, work off the loops waits for a thread.
     private static let timeoutSeconds = 60
 

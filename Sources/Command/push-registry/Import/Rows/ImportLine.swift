@@ -2,7 +2,7 @@ import PushRegistry
 import StrictJSON
 
 /// Parses a line of NDJSON.
-enum JSONLine {
+enum ImportLine {
     /// The first line of the bytes; nil if it is incomplete.
     static func cut(
         _ bytes: ArraySlice<UInt8>, isEnd: Bool

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The body of `PUT /v1/apps/{app}/installations/{installId}`.
-struct RegistrationBody: Sendable, Encodable {
+struct SentRegistrationBody: Sendable, Encodable {
     var token: String
     var provider: PushRegistryClient.Provider
     var settings: PushRegistryClient.NotificationSettings

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A running `push-registry serve` on a free port.
-public final class RegistryService: Sendable {
+public final class RunningService: Sendable {
     public static let adminKey = "admin-key-of-the-tests"
 
     public let command: RegistryCommand
@@ -15,9 +15,9 @@ public final class RegistryService: Sendable {
     ///   - descriptorsMax: the hard limit of its open files.
     ///   - descriptorsSoftMax: the soft limit of its open files at its start.
     public static func start(
-        databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], socket: ListeningSocket? = nil,
+        databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], socket: TestListener? = nil,
         descriptorsMax: Int? = nil, descriptorsSoftMax: Int? = nil
-    ) async throws -> RegistryService {
+    ) async throws -> RunningService {
         let command = try RegistryCommand(
             ["serve", "--listen", "127.0.0.1:0", "--event-loops", "\(eventLoops)"],
             environment: [
@@ -29,7 +29,7 @@ public final class RegistryService: Sendable {
             descriptorsSoftMax: descriptorsSoftMax)
         do {
             let port = try await port(of: command)
-            return RegistryService(command, port: port)
+            return RunningService(command, port: port)
         } catch {
             command.send(SIGKILL)
             throw error
@@ -68,7 +68,7 @@ public final class RegistryService: Sendable {
     /// Lends a service and kills it afterwards.
     public static func with<Value: Sendable>(
         databaseURL: String, eventLoops: Int = 2, environment: [String: String] = [:], descriptorsMax: Int? = nil,
-        descriptorsSoftMax: Int? = nil, _ body: (RegistryService) async throws -> Value
+        descriptorsSoftMax: Int? = nil, _ body: (RunningService) async throws -> Value
     ) async throws -> Value {
         let service = try await start(
             databaseURL: databaseURL, eventLoops: eventLoops, environment: environment, descriptorsMax: descriptorsMax,

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The figures of each round.
-struct CleanUpReport: BenchmarkReport {
+struct CleanUpBenchmarkReport: BenchmarkReport {
     private static let timeRatioMax = 1.5
     private static let latencyRatioMax = 2.0
 

@@ -4,7 +4,7 @@ import PostgresClient
 
 /// SQL on the service's database: to check what the service has written, and to simulate the passage of
 /// time.
-public struct Database: Sendable {
+public struct TestDatabase: Sendable {
     private let client: PostgresClient
 
     /// Lends sessions on a database. They are opened on demand.
@@ -13,7 +13,7 @@ public struct Database: Sendable {
     ///   - url: for libpq; usually with the service's role.
     ///   - sessionsMin: opened at once, if the server accepts them.
     public static func with<Value: Sendable>(
-        _ url: String, sessionsMin: Int = 0, sessionsMax: Int = 8, _ body: (Database) async throws -> Value
+        _ url: String, sessionsMin: Int = 0, sessionsMax: Int = 8, _ body: (TestDatabase) async throws -> Value
     ) async throws -> Value {
         let loop = EventLoop(name: "test-sql")
         defer { loop.stop() }
@@ -24,7 +24,7 @@ public struct Database: Sendable {
             limits: .init(connectionsMin: sessionsMin, connectionsMax: sessionsMax), logger: logger)
         // It is cancelled at the end of this scope.
         async let _ = client.run()
-        return try await body(Database(client: client))
+        return try await body(TestDatabase(client: client))
     }
 
     public func rows(_ statement: PostgresStatement) async throws -> PostgresResult {

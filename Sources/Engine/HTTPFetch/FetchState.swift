@@ -3,7 +3,7 @@ import CCurl
 import Glibc
 
 /// The state of one fetch, which libcurl's callbacks read and change. Used by one thread.
-final class Exchange {
+final class FetchState {
     private let bytesMax: Int
     private let mayReach: (Reach) -> Bool
 
@@ -25,12 +25,12 @@ final class Exchange {
     func attach(to handle: UnsafeMutableRawPointer, of library: inout curl_library_) -> Int32 {
         curl_set_callbacks_(
             &library, handle, Unmanaged.passUnretained(self).toOpaque(),
-            { Exchange.of($3)?.takeHeader($0, $1 * $2) ?? 0 }, { Exchange.of($3)?.takeBody($0, $1 * $2) ?? 0 },
-            { context, _, address in Exchange.of(context)?.openSocket(address) ?? CURL_SOCKET_BAD_ })
+            { FetchState.of($3)?.takeHeader($0, $1 * $2) ?? 0 }, { FetchState.of($3)?.takeBody($0, $1 * $2) ?? 0 },
+            { context, _, address in FetchState.of(context)?.openSocket(address) ?? CURL_SOCKET_BAD_ })
     }
 
-    private static func of(_ context: UnsafeMutableRawPointer?) -> Exchange? {
-        context.map { Unmanaged<Exchange>.fromOpaque($0).takeUnretainedValue() }
+    private static func of(_ context: UnsafeMutableRawPointer?) -> FetchState? {
+        context.map { Unmanaged<FetchState>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Takes one header line with its line end. The responses of redirects have headers and bodies, too.
