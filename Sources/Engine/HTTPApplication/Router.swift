@@ -3,7 +3,8 @@ import HTTPWire
 
 /// Finds the route of a request: a tree of path segments, matched against the bytes of the path.
 ///
-/// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment. A
+/// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment. Only
+/// captures are decoded: a proxy that compares the bytes of a path must see the literal segments as they are here. A
 /// literal segment takes precedence over a capture; if the rest of the path does not match, the capture is tried. A GET
 /// route also serves HEAD. The router responds to OPTIONS and to unsupported methods with the list of methods
 /// (`Allow`).
@@ -98,7 +99,7 @@ extension Router {
     ) throws(WireError) -> Int? {
         guard start < path.endIndex else { return nodes[node].endpoints.isEmpty ? nil : node }
         let segment = Self.segment(path, at: start + 1)
-        if let child = try literal(segment, of: node),
+        if let child = literal(segment, of: node),
             let found = try find(path, from: segment.endIndex, in: child, &captures)
         {
             return found
@@ -116,14 +117,8 @@ extension Router {
         return path[start..<end]
     }
 
-    private func literal(_ segment: ArraySlice<UInt8>, of node: Int) throws(WireError) -> Int? {
-        let candidates = nodes[node].literals
-        if candidates.isEmpty { return nil }
-        guard segment.contains(UInt8(ascii: "%")) else {
-            return candidates.first { $0.segment.elementsEqual(segment) }?.node
-        }
-        let decoded = try PercentEncoding.decode(segment)
-        return candidates.first { $0.segment.elementsEqual(decoded.utf8) }?.node
+    private func literal(_ segment: ArraySlice<UInt8>, of node: Int) -> Int? {
+        nodes[node].literals.first { $0.segment.elementsEqual(segment) }?.node
     }
 }
 

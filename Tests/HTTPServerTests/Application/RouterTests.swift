@@ -30,7 +30,12 @@ struct RouterTests {
         ("http://t", ["/"]),
         ("/v1/apps/x", ["/v1/apps/{app}", "x"]),
         ("/v1/apps/new", ["/v1/apps/new"]),
-        ("/v1/apps/%6Eew", ["/v1/apps/new"]),
+        // A proxy may refuse the literal path.
+        ("/v1/apps/%6Eew", ["/v1/apps/{app}", "new"]),
+        ("/v%31/apps/x", ["404"]),
+        ("/%76%31/apps/x", ["404"]),
+        ("/v1/apps/x/audienc%65/count", ["/v1/apps/{app}/{kind}/{name}", "x", "audience", "count"]),
+        ("/v1/apps/x/audienc%65/export/", ["404"]),
         ("/v1/apps/new/users/u", ["/v1/apps/{app}/{kind}/{name}", "new", "users", "u"]),
         ("/v1/apps/x/audience/count", ["/v1/apps/{app}/audience/count", "x"]),
         ("/v1/apps/x/audience/counts", ["/v1/apps/{app}/{kind}/{name}", "x", "audience", "counts"]),
