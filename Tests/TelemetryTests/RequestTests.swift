@@ -110,13 +110,23 @@ struct AccessLogTests {
 
     @Test func failures_areCounted_whenThereAreTooMany() {
         let (log, now) = (log(), LogTime.now)
-        for _ in 0..<(AccessLog.failuresPerSecondMax + 100) { log.didFinish(.make(status: 404), at: now) }
-        #expect(sink.lines().count == AccessLog.failuresPerSecondMax)
+        for _ in 0..<(AccessLog.strangersPerSecondMax + 100) { log.didFinish(.make(status: 404), at: now) }
+        #expect(sink.lines().count == AccessLog.strangersPerSecondMax)
         let later = LogTime(seconds: now.seconds + 1, milliseconds: 0)
         // Also by a request that succeeds: no other failure may come.
         log.didFinish(.make(), at: later)
         let lines = sink.lines()
         #expect(lines.count == 2 && lines[0].contains(#""count":100"#), "\(lines)")
+    }
+
+    @Test func requestsOfAnybody_areCounted_whenThereAreTooMany() {
+        let now = LogTime.now
+        let log = AccessLog(label: "access", format: .json, output: sink.output) { $0.hasSuffix("{installId}") }
+        for _ in 0..<(AccessLog.strangersPerSecondMax + 100) { log.didFinish(.make(), at: now) }
+        #expect(sink.lines().count == AccessLog.strangersPerSecondMax)
+        let known = self.log()
+        for _ in 0..<(AccessLog.strangersPerSecondMax + 100) { known.didFinish(.make(), at: now) }
+        #expect(sink.lines().count == AccessLog.strangersPerSecondMax + 100)
     }
 
     /// The fast path must write the same line as the handler.

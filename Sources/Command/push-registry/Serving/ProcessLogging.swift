@@ -17,6 +17,7 @@ enum ProcessLogging {
     static func makeAccessLog(_ settings: Settings, label: String) -> AccessLog {
         AccessLog(
             label: label, format: settings.logFormat ?? .standard, level: settings.logLevel,
-            successInterval: settings.accessLogInterval)
+            successInterval: settings.accessLogInterval
+        ) { routePattern in !routePattern.hasPrefix("/v1/") }
     }
 }

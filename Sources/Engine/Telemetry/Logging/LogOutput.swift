@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import Glibc
 import Logging
@@ -5,8 +6,8 @@ import Logging
 /// The destination of log lines: a file descriptor, usually standard error.
 ///
 /// A dedicated thread writes the lines in order, so only that thread waits for the reader. Lines wait in a queue of at
-/// most `queueBytesMax`. If the queue is full, new lines are dropped and counted, and a separate line reports them as
-/// soon as there is room.
+/// most `queueBytesMax`, and those of a frequent writer in its own (``LogLane``). If a queue is full, new lines are
+/// dropped and counted, and a separate line reports them as soon as there is room.
 public final class LogOutput: @unchecked Sendable {
     /// The size of the queue: some thousand lines, which a busy service writes in a fraction of a second.
     public static let queueBytesMax = 1024 * 1024
@@ -26,6 +27,9 @@ public final class LogOutput: @unchecked Sendable {
 
     private let condition = NSCondition()
     private var queue: [UInt8] = []
+    private var lanes: [LogLane] = []
+    /// A lane has lines that the thread has not taken yet.
+    private var hasLines = false
     private var isThreadStarted = false
     /// The thread waits for lines.
     private var isThreadWaiting = false
@@ -49,16 +53,38 @@ public final class LogOutput: @unchecked Sendable {
     /// Sets the format of the line that reports drops.
     func use(_ format: LogFormat) { condition.withLock { self.format = format } }
 
+    /// A queue for a writer of many lines.
+    func makeLane() -> LogLane {
+        let lane = LogLane(self)
+        condition.withLock { lanes.append(lane) }
+        return lane
+    }
+
     /// Queues a line, which must end with a line feed. Never blocks.
     func write(_ line: [UInt8]) {
         condition.lock()
         defer { condition.unlock() }
-        guard queue.count + line.count <= Self.queueBytesMax else {
-            dropped += 1
-            unreportedDrops += 1
-            return
-        }
+        guard queue.count + line.count <= Self.queueBytesMax else { return countDrop() }
         queue.append(contentsOf: line)
+        wakeThread()
+    }
+
+    /// A lane has lines for the thread.
+    fileprivate func laneHasLines() {
+        condition.withLock {
+            hasLines = true
+            wakeThread()
+        }
+    }
+
+    fileprivate func laneIsFull() { condition.withLock { countDrop() } }
+
+    private func countDrop() {
+        dropped += 1
+        unreportedDrops += 1
+    }
+
+    private func wakeThread() {
         if isThreadWaiting {
             isThreadWaiting = false
             condition.signal()
@@ -82,7 +108,37 @@ public final class LogOutput: @unchecked Sendable {
         return true
     }
 
-    private var isIdle: Bool { condition.withLock { queue.isEmpty && !isWriting } }
+    private var isIdle: Bool { condition.withLock { queue.isEmpty && !hasLines && !isWriting } }
+}
+
+/// The lines of one writer, such as the access log of an event loop: their order is kept, and writers do not wait for
+/// each other.
+final class LogLane: Sendable {
+    private let lines = Locked<[UInt8]>([])
+    private let output: LogOutput
+
+    fileprivate init(_ output: LogOutput) { self.output = output }
+
+    /// Queues a line, which must end with a line feed. Never blocks.
+    func write(_ line: [UInt8]) {
+        let before: Int? = lines.withLock { lines in
+            guard lines.count + line.count <= LogOutput.queueBytesMax else { return nil }
+            defer { lines.append(contentsOf: line) }
+            return lines.count
+        }
+        switch before {
+        case nil: output.laneIsFull()
+        case 0?: output.laneHasLines()
+        default: break
+        }
+    }
+
+    fileprivate func move(to batch: inout [UInt8]) {
+        batch += lines.withLock { lines in
+            defer { lines.removeAll(keepingCapacity: true) }
+            return lines
+        }
+    }
 }
 
 // MARK: - The thread
@@ -108,7 +164,7 @@ extension LogOutput {
     private func waitForLines() {
         condition.lock()
         defer { condition.unlock() }
-        while queue.isEmpty {
+        while queue.isEmpty, !hasLines {
             isThreadWaiting = true
             condition.wait()
         }
@@ -121,6 +177,10 @@ extension LogOutput {
         condition.lock()
         defer { condition.unlock() }
         swap(&batch, &queue)
+        if hasLines {
+            hasLines = false
+            for lane in lanes { lane.move(to: &batch) }
+        }
         if unreportedDrops > 0 { batch += dropReport }
         unreportedDrops = 0
     }

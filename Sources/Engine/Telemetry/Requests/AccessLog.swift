@@ -12,11 +12,12 @@ import StrictJSON
 /// the log. It has no client address, which is personal data. JSON is written straight into a buffer, which costs a
 /// tenth of building metadata.
 ///
-/// A busy service may log every nth success only. Every unsuccessful request is logged, at most
-/// `failuresPerSecondMax` a second: a client must not fill the log with its own mistakes.
+/// A busy service may log every nth success only. Every unsuccessful request is logged. These, and requests that anybody
+/// may send, are at most `strangersPerSecondMax` a second: nobody must be able to fill the log.
 public final class AccessLog: RequestObserver {
-    /// Lines about unsuccessful requests, in one second. Further ones are counted, and the count is logged.
-    public static let failuresPerSecondMax = 1_000
+    /// Lines about unsuccessful requests and those of anybody, in one second. Further ones are counted, and the count is
+    /// logged.
+    public static let strangersPerSecondMax = 1_000
 
     private let label: String
     /// The members of a JSON line that are the same in each.
@@ -24,12 +25,14 @@ public final class AccessLog: RequestObserver {
     private let format: LogFormat
     private let isEnabled: Bool
     private let output: LogOutput
+    private let lane: LogLane
     private let successInterval: Int
+    private let isOfAnybody: @Sendable (_ routePattern: String) -> Bool
     private let state = Locked(State())
 
     private struct State {
         var successes = 0
-        var failures = FailureCount()
+        var strangers = StrangerCount()
         /// The last JSON line. Its memory serves the next one.
         var buffer: [UInt8] = []
         var renderedSecond: (second: time_t, text: [UInt8]) = (.min, [])
@@ -40,16 +43,19 @@ public final class AccessLog: RequestObserver {
     ///   - level: the log's level; above info nothing is written.
     ///   - successInterval: one of so many successes is logged; a success is a complete response with a status below
     ///     400.
+    ///   - isOfAnybody: whether a route takes no credential. Preflights never have one.
     public init(
         label: String, format: LogFormat, level: Logger.Level = .info, output: LogOutput = .standardError,
-        successInterval: Int = 1
+        successInterval: Int = 1, isOfAnybody: @escaping @Sendable (_ routePattern: String) -> Bool = { _ in false }
     ) {
         precondition(successInterval > 0, "the interval of logged successes must be at least 1")
         self.label = label
         fixedMembers = Self.fixedMembers(label)
         self.format = format
         self.output = output
+        lane = output.makeLane()
         self.successInterval = successInterval
+        self.isOfAnybody = isOfAnybody
         isEnabled = level <= .info
     }
 
@@ -67,10 +73,12 @@ public final class AccessLog: RequestObserver {
     }
 
     private func isLogged(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) -> Bool {
-        if let suppressed = state.failures.begin(now.seconds) { reportSuppressed(suppressed, now) }
-        guard request.isSuccess else { return state.failures.admit() }
+        if let suppressed = state.strangers.begin(now.seconds) { reportSuppressed(suppressed, now) }
+        guard request.isSuccess else { return state.strangers.admit() }
         state.successes += 1
-        return successInterval == 1 || state.successes % successInterval == 1
+        guard successInterval == 1 || state.successes % successInterval == 1 else { return false }
+        let isOfAnybody = request.head?.method == .options || isOfAnybody(request.routePattern ?? "")
+        return !isOfAnybody || state.strangers.admit()
     }
 
     private func write(_ request: FinishedRequest, _ now: LogTime, _ state: inout State) {
@@ -78,19 +86,21 @@ public final class AccessLog: RequestObserver {
         case .json:
             state.buffer.removeAll(keepingCapacity: true)
             writeJSON(request, now, &state)
-            output.write(state.buffer)
-        case .text: output.write(text("request", Self.metadata(request), at: now))
+            lane.write(state.buffer)
+        case .text: lane.write(text("request", Self.metadata(request), at: now))
         }
     }
 
     private func reportSuppressed(_ count: Int, _ now: LogTime) {
-        output.write(
-            line("too many failed requests: some were not logged", ["count": .stringConvertible(count)], at: now))
+        lane.write(
+            line(
+                "too many requests that failed or had no credential: some were not logged",
+                ["count": .stringConvertible(count)], at: now))
     }
 }
 
-/// The failed requests of one second.
-private struct FailureCount {
+/// The requests of one second that failed or that anybody may send.
+private struct StrangerCount {
     private var second = time_t.min
     private var count = 0
 
@@ -100,12 +110,12 @@ private struct FailureCount {
     mutating func begin(_ second: time_t) -> Int? {
         guard second != self.second else { return nil }
         defer { (self.second, count) = (second, 0) }
-        return count > AccessLog.failuresPerSecondMax ? count - AccessLog.failuresPerSecondMax : nil
+        return count > AccessLog.strangersPerSecondMax ? count - AccessLog.strangersPerSecondMax : nil
     }
 
     mutating func admit() -> Bool {
         count += 1
-        return count <= AccessLog.failuresPerSecondMax
+        return count <= AccessLog.strangersPerSecondMax
     }
 }
 
