@@ -23,11 +23,20 @@ struct IdentifierTests {
         #expect(try SessionID(text).rawValue == text)
     }
 
-    @Test(arguments: ["", " ", "a b", "a\u{7F}", "\t", "é", "e\u{301}", String(repeating: "x", count: 129)])
+    @Test(arguments: ["", " ", "a b", "a\u{7F}", "\t", "é", "e\u{301}", ".", "..", String(repeating: "x", count: 129)])
     func identifiers_areRefused_whenTextIsInvalid(text: String) {
         #expect(throws: InvalidValue.self) { try InstallID(text) }
         #expect(throws: InvalidValue.self) { try UserID(text) }
         #expect(throws: InvalidValue.self) { try SessionID(text) }
+    }
+
+    /// Clients and proxies remove them from a path.
+    @Test(arguments: [".", ".."])
+    func names_areRefused_whenTheyAreDots(text: String) {
+        #expect(throws: InvalidValue.self) { try SegmentName(text) }
+        #expect(throws: InvalidValue.self) { try MessageName(text) }
+        #expect(throws: InvalidValue.self) { try AppID(text) }
+        #expect(throws: Never.self) { try SegmentName(text + ".a") }
     }
 
     @Test func identifiers_areDifferent_whenOnlyCaseDiffers() throws {

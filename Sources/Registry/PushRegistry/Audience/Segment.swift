@@ -1,13 +1,14 @@
-/// The name of a saved filter: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, case-sensitive.
+/// The name of a saved filter: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, neither `.` nor `..`, case-sensitive.
 public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
     /// - Throws: `InvalidValue` with the code `invalid-segment-name`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
+        else {
             throw InvalidValue(
                 code: "invalid-segment-name",
-                detail: "A segment name is 1 to 128 characters of A-Z a-z 0-9 . _ -")
+                detail: "A segment name is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
         }
         rawValue = text
     }

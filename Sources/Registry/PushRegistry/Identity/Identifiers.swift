@@ -5,7 +5,7 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `InvalidValue` with the code `invalid-app-id`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), ![".", ".."].contains(text)
+        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
         else {
             throw InvalidValue(
                 code: "invalid-app-id",
@@ -27,8 +27,8 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The id of one install of an app on one device. The client chooses it: 1 to 128 visible ASCII characters, compared
-/// exactly.
+/// The id of one install of an app on one device. The client chooses it: 1 to 128 visible ASCII characters, neither `.`
+/// nor `..`, compared exactly.
 public struct InstallID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -40,7 +40,8 @@ public struct InstallID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// The id of a user of an app. The app's back end chooses it: 1 to 128 visible ASCII characters, compared exactly.
+/// The id of a user of an app. The app's back end chooses it: 1 to 128 visible ASCII characters, neither `.` nor `..`,
+/// compared exactly.
 public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -52,8 +53,8 @@ public struct UserID: Hashable, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// The id of a sign-in session of a user. The app's back end chooses it: 1 to 128 visible ASCII characters, compared
-/// exactly.
+/// The id of a sign-in session of a user. The app's back end chooses it: 1 to 128 visible ASCII characters, neither `.`
+/// nor `..`, compared exactly.
 public struct SessionID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 

@@ -1,4 +1,4 @@
-/// The name of a message: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, case-sensitive.
+/// The name of a message: 1 to 128 characters of `A-Z a-z 0-9 . _ -`, neither `.` nor `..`, case-sensitive.
 public struct MessageName: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
 
@@ -8,7 +8,7 @@ public struct MessageName: Hashable, Sendable, CustomStringConvertible {
         guard let name = try? SegmentName(text) else {
             throw InvalidValue(
                 code: "invalid-message-name",
-                detail: "A message's name is 1 to 128 characters of A-Z a-z 0-9 . _ -")
+                detail: "A message's name is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
         }
         rawValue = name.rawValue
     }

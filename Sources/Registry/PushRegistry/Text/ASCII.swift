@@ -8,11 +8,15 @@ enum ASCII {
 /// The characters 0x21 to 0x7E: ASCII without space and control characters.
 enum VisibleASCII {
     static func identifier(_ text: String, code: String) throws(InvalidValue) -> String {
-        guard (1...128).contains(text.utf8.count), contains(text) else {
-            throw InvalidValue(code: code, detail: "This must be 1 to 128 visible ASCII characters.")
+        guard (1...128).contains(text.utf8.count), contains(text), isSegment(text) else {
+            throw InvalidValue(
+                code: code, detail: "This must be 1 to 128 visible ASCII characters, and neither . nor ..")
         }
         return text
     }
+
+    /// Whether a text can be a segment of a path: clients and proxies remove `.` and `..`.
+    static func isSegment(_ text: String) -> Bool { text != "." && text != ".." }
 
     static func contains(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0 &- 0x21 < 0x5E }

@@ -66,7 +66,7 @@ public struct TopicSlug: Hashable, Comparable, Sendable, CustomStringConvertible
 
     /// - Throws: `InvalidValue` with the code `invalid-topic`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), ![".", ".."].contains(text)
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
         else {
             throw InvalidValue(
                 code: "invalid-topic", detail: "A topic is 1 to 64 characters of a-z 0-9 . _ - and neither . nor ..")
