@@ -31,6 +31,21 @@ extension EndToEnd {
             }
         }
 
+        /// PostgreSQL refuses results that it cannot represent.
+        @Test func circle_isCounted_howeverSmallItsNumbers() async throws {
+            let app = try await RegistryApp.make()
+            try await app.register([("a", [:])])
+            let least = Double.leastNonzeroMagnitude
+            for degrees in [least, -least, 1e-300, 1e-155, 0] {
+                for radius in [least, 1e-160, 1, 20_038] {
+                    let circle: JSON = [
+                        "latitude": .number(degrees), "longitude": .number(degrees), "radiusKm": .number(radius),
+                    ]
+                    #expect(try await app.count(["location": ["near": circle]]) == (radius > 20_000 ? 1 : 0))
+                }
+            }
+        }
+
         @Test func query_isRefused_andListsEveryFault() async throws {
             let app = try await RegistryApp.make()
             let response = try await app.send(

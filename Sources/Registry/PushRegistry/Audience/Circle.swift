@@ -13,14 +13,19 @@ public struct Circle: Hashable, Sendable {
     public let longitude: Double
     public let radiusKm: Double
 
+    /// A tenth of a millimetre. Smaller values count as 0, and a smaller radius as this one: PostgreSQL refuses to
+    /// compute with the smallest numbers.
+    private static let degreesMin = 1e-9
+    private static let radiusKmMin = 1e-7
+
     /// Nil if a value is out of range or not a number. The radius must be above 0.
     public init?(latitude: Double, longitude: Double, radiusKm: Double) {
         guard Location.latitudes.contains(latitude), Location.longitudes.contains(longitude), radiusKm > 0,
             radiusKm <= Self.radiusKmMax
         else { return nil }
-        self.latitude = latitude
-        self.longitude = longitude
-        self.radiusKm = radiusKm
+        self.latitude = abs(latitude) < Self.degreesMin ? 0 : latitude
+        self.longitude = abs(longitude) < Self.degreesMin ? 0 : longitude
+        self.radiusKm = max(radiusKm, Self.radiusKmMin)
     }
 
     /// Whether a point lies within the circle, by the haversine formula.
