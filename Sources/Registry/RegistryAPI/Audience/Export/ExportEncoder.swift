@@ -171,8 +171,12 @@ extension ExportEncoder {
     private func append(_ text: UnsafeRawBufferPointer, after start: [UInt8] = [], to bytes: inout [UInt8]) {
         switch format {
         case .ndjson: bytes.appendJSONString(text, after: start)
-        case .csv where isSpreadsheetSafe && CSVText.startsFormula(start.first ?? text.first):
-            CSVText.append(text, after: [UInt8(ascii: "'")] + start, to: &bytes)
+        case .csv where isSpreadsheetSafe:
+            let start = CSVText.startsFormula(start.first) ? [UInt8(ascii: "'")] + start : start
+            guard let safe = CSVText.withoutFormulas(text, isStart: start.isEmpty) else {
+                return CSVText.append(text, after: start, to: &bytes)
+            }
+            safe.withUnsafeBytes { CSVText.append($0, after: start, to: &bytes) }
         case .csv: CSVText.append(text, after: start, to: &bytes)
         }
     }
