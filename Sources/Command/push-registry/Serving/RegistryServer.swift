@@ -64,6 +64,8 @@ struct RegistryServer {
             metadata: [
                 "atLeast": "\(need.lowerBound)", "atMost": "\(need.upperBound)", "eventLoops": "\(settings.eventLoops)",
             ])
+        // Their defaults would end the process without a drain.
+        for number in [SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE] { signal(number, SIG_IGN) }
         let loops = (0..<settings.eventLoops).map { EventLoop(name: "loop-\($0)") }
         let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
         MetricsSystem.bootstrap(metrics)
