@@ -51,6 +51,25 @@ extension EndToEnd {
             #expect(response.faults == faults)
         }
 
+        @Test func app_hasAtMostAThousandKeys_howeverManyAreMadeAtOnce() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.database.rows(
+                """
+                INSERT INTO api_key (id, app_id, name, roles, secret_sha256, revoked_at)
+                SELECT md5(random()::text), app.id, 'filler', '{sender}', sha256(n::text::bytea),
+                    CASE WHEN n > 999 - (SELECT count(*) FROM api_key WHERE app_id = app.id) THEN now() END
+                FROM app CROSS JOIN generate_series(1, 1100) AS t (n)
+                WHERE identifier = \(app.id)
+                """)
+            let body: JSON = ["name": "one more", "roles": ["sender"]]
+            let responses = try await race(8) { _ in try await create(app, body) }
+            #expect(responses.map(\.status).sorted() == [201] + Array(repeating: 409, count: 7))
+            #expect(responses.allSatisfy { $0.status == 201 || $0.code == "too-many-keys" })
+            let made = try #require(responses.first { $0.status == 201 }?.json["id"].string)
+            #expect(try await app.send("DELETE", "/keys/\(made)", by: .role(.admin)).status == 204)
+            #expect(try await create(app, body).status == 201)
+        }
+
         @Test func key_showsItsLastUse_toTheHour() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")

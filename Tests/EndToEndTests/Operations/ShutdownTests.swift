@@ -27,6 +27,16 @@ struct ShutdownTests {
         }
     }
 
+    @Test func otherSignals_endNothing() async throws {
+        try await withRegistry { registry in
+            for number in [SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE] { registry.service.command.send(number) }
+            let connection = try TestConnection(port: registry.client.port)
+            #expect(try await connection.response(to: .make("GET", "/healthz", key: nil)).status == 200)
+            registry.service.command.send(SIGTERM)
+            #expect(try await registry.service.command.exitStatus() == 0)
+        }
+    }
+
     private func waitingSessions(_ registry: Registry) async throws -> Int {
         try await registry.database.count(
             """

@@ -1,5 +1,15 @@
 /// An API key of one app. The registry stores only the SHA-256 of its secret.
 public struct APIKey: Sendable {
+    /// The most keys of an app that are not revoked. Each loop of each service holds all keys.
+    public static let countMax = 1_000
+
+    /// The app has the largest number of keys already.
+    public struct TooMany: Error, CustomStringConvertible {
+        public init() {}
+
+        public var description: String { "the app has \(countMax) keys that are not revoked, the maximum: revoke some" }
+    }
+
     public let id: String
     public let app: AppNumber
     public let name: String

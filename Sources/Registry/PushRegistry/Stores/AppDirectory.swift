@@ -19,6 +19,7 @@ public protocol AppDirectory: Sendable {
         _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
     ) async throws -> (app: App, isNew: Bool)
 
+    /// - Throws: also `APIKey.TooMany`.
     func add(_ key: APIKey) async throws
 
     /// Revokes the app's key from the next request on.

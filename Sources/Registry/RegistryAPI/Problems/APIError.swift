@@ -68,6 +68,7 @@ enum APIError: Error {
     /// A saved segment names the topic.
     case topicInUse
     case tooManyTopics
+    case tooManyKeys
     /// The call leaves locked topics. The members that do.
     case topicLocked([JSONFault])
     /// A JWT names another user's choices.
@@ -221,6 +222,8 @@ extension APIError {
             Problem(.conflict, code: "topic-in-use", detail: "A saved segment names this topic.")
         case .tooManyTopics:
             Problem(.conflict, code: "too-many-topics", detail: "The app has the largest number of topics already.")
+        case .tooManyKeys:
+            Problem(.conflict, code: "too-many-keys", detail: "The app has the largest number of keys already.")
         case .tooExpensive:
             Problem(
                 .unprocessableContent, code: "filter-too-expensive",
@@ -286,6 +289,7 @@ extension APIError {
             ])
         case TopicRefusal.inUse: self = .topicInUse
         case TopicRefusal.tooMany: self = .tooManyTopics
+        case is APIKey.TooMany: self = .tooManyKeys
         case TopicsPatch.Refusal.notFound: self = .unknownInstallation
         case TopicsPatch.Refusal.credentialEnded: self = .endedCredential
         default: return nil

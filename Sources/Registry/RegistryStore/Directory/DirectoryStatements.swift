@@ -53,6 +53,11 @@ enum DirectoryStatements {
         """)
 
     /// POST …/keys, keys create: adds an API key.
+    /// Of the keys that are not revoked. Runs after the app's row was locked.
+    static let countKeys = PreparedSQL("SELECT count(*) FROM api_key WHERE app_id = $1 AND revoked_at IS NULL")
+    /// Foreign keys that refer to the app do not wait for it.
+    static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
+
     static let addKey = PreparedSQL(
         """
         INSERT INTO api_key (id, app_id, name, roles, secret_sha256, created_at)

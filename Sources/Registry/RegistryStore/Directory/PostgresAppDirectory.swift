@@ -179,10 +179,22 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func add(_ key: APIKey) async throws {
         do {
-            _ = try await postgres.executePatiently(
-                PostgresStatement(
-                    DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
-                    key.secretSHA256, key.createdAt.postgres))
+            try await postgres.withTransaction { transaction in
+                let results = try await transaction.execute(
+                    LockTimeoutStatements.of(.alone) + [
+                        PostgresStatement(DirectoryStatements.lockApp, key.app.rawValue),
+                        PostgresStatement(DirectoryStatements.countKeys, key.app.rawValue),
+                    ])
+                let count: Int64? = try results.last?.first?.decode(0)
+                guard count ?? 0 < APIKey.countMax else { throw APIKey.TooMany() }
+                _ = try await transaction.execute([
+                    PostgresStatement(
+                        DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
+                        key.secretSHA256, key.createdAt.postgres)
+                ])
+            }
+        } catch let refusal as APIKey.TooMany {
+            throw refusal
         } catch {
             throw StoreError(error)
         }
