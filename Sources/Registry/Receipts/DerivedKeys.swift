@@ -2,19 +2,19 @@ import Basics
 import Crypto
 import PushRegistry
 
-/// Values that are derived from apps' signing keys for one purpose, and cached: a derivation costs more than its use.
-public final class DerivedKeys<Value: Sendable>: Sendable {
+/// Values that are derived from apps' keys for one purpose, and cached: a derivation costs more than its use.
+public final class DerivedKeys<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The most cached values, above the number of keys in use; a full cache is emptied.
     private static var cachedMax: Int { 4_096 }
 
-    private let derive: @Sendable (AppSigningKey) -> Value
-    private let cache = Locked<[AppSigningKey: Value]>([:])
+    private let derive: @Sendable (Key) -> Value
+    private let cache = Locked<[Key: Value]>([:])
 
-    public init(_ derive: @escaping @Sendable (AppSigningKey) -> Value) {
+    public init(_ derive: @escaping @Sendable (Key) -> Value) {
         self.derive = derive
     }
 
-    public subscript(key: AppSigningKey) -> Value {
+    public subscript(key: Key) -> Value {
         if let known = cache.withLock({ $0[key] }) { return known }
         let value = derive(key)
         cache.withLock { cache in

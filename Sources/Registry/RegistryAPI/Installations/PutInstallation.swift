@@ -16,14 +16,14 @@ extension RegistryService {
             if case .success(let (accepted, call)) = first {
                 do {
                     let outcome = try await installations.register(accepted, ifDirectoryIs: last.version)
-                    return try response(outcome, to: accepted, in: call)
+                    return response(outcome, to: accepted, in: call)
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
             let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
                 try registration(request, in: current)
             }
-            return try response(try await installations.register(accepted, ifDirectoryIs: nil), to: accepted, in: call)
+            return response(try await installations.register(accepted, ifDirectoryIs: nil), to: accepted, in: call)
         }
         return route.admitting(admission(allowing: Self.registrants))
     }
@@ -65,8 +65,8 @@ extension RegistryService {
 
     private func response(
         _ outcome: RegistrationOutcome, to sent: SentRegistration, in call: AppCall
-    ) throws(StoreError) -> ServerResponse {
-        let names = try EpochNames(of: outcome.epoch, on: sent.key.installID, in: call, epochKeys)
+    ) -> ServerResponse {
+        let names = EpochNames(of: outcome.epoch, on: sent.key.installID, in: call, epochKeys)
         var writer = JSONWriter(capacity: 384)
         writer.object { writer in
             writer.member("installId", sent.key.installID.rawValue)

@@ -8,40 +8,21 @@ import Receipts
 /// the delivery key that fetches its notifications. Neither is stored, and neither reveals the generation.
 ///
 /// Both are parts of one HMAC-SHA256 over the database's epoch, the installation and the generation at which the epoch
-/// began. A restored dump has another database epoch, so it begins new epochs. Both contain the signing key's number.
+/// began, by a key that the app keeps for ever: the names last as long as the epoch. A restored dump has another
+/// database epoch, so it begins new epochs.
 struct EpochNames {
     let epoch: String
     let deliveryKey: DeliveryKey
 
-    /// A new signing key names only epochs that begin at least this much later: by then every service has read the key,
-    /// so an epoch keeps its names.
-    private static let keyRipeningSeconds: Int64 = 3_600
-    /// 160 bits for the secret, 80 for the name.
+    /// 160 bits for the secret, the other 96 for the name.
     private static let secretBytes = 20
-    private static let nameBytes = 10
 
-    /// The names of an epoch, by the signing key of its beginning.
-    ///
-    /// - Throws: `StoreError.failed` if the app has no signing key.
-    init(of epoch: Int64, on installID: InstallID, in call: AppCall, _ keys: EpochKeys) throws(StoreError) {
-        try self.init(of: epoch, on: installID, app: call.app, directory: call.directory, keys)
+    init(of epoch: Int64, on installID: InstallID, in call: AppCall, _ keys: EpochKeys) {
+        self.init(of: epoch, on: installID, app: call.app, directory: call.directory, keys)
     }
 
-    init(
-        of epoch: Int64, on installID: InstallID, app: App, directory: DirectorySnapshot, _ keys: EpochKeys
-    ) throws(StoreError) {
-        // The first generation is the microsecond of the creation; each change adds one.
-        let begun = Timestamp(microseconds: epoch - Self.keyRipeningSeconds * 1_000_000)
-        guard let key = app.signingKeys.last(where: { $0.createdAt <= begun }) ?? app.signingKeys.first else {
-            throw .failed("the app has no signing key")
-        }
-        self.init(of: epoch, on: installID, signedBy: key, database: directory.databaseEpoch, keys)
-    }
-
-    /// The names by the signing key whose number a client has sent.
-    init(
-        of epoch: Int64, on installID: InstallID, signedBy key: AppSigningKey, database: String, _ keys: EpochKeys
-    ) {
+    init(of epoch: Int64, on installID: InstallID, app: App, directory: DirectorySnapshot, _ keys: EpochKeys) {
+        let database = directory.databaseEpoch
         var message: [UInt8] = []
         message.reserveCapacity(database.utf8.count + installID.rawValue.utf8.count + 10)
         message += database.utf8
@@ -49,51 +30,47 @@ struct EpochNames {
         message += installID.rawValue.utf8
         message.append(0)
         withUnsafeBytes(of: epoch.bigEndian) { message += $0 }
-        var code = keys[key]
+        var code = keys[app.identityKey]
         code.update(data: message)
         let digest = code.finalize().withUnsafeBytes { Array($0) }
-        self.epoch = String(base64URL: key.number.bytes + digest.suffix(Self.nameBytes))
-        deliveryKey = DeliveryKey(number: key.number, secret: Array(digest.prefix(Self.secretBytes)))
+        self.epoch = String(base64URL: digest.dropFirst(Self.secretBytes))
+        deliveryKey = DeliveryKey(secret: Array(digest.prefix(Self.secretBytes)))
     }
 }
 
-/// Message authentication codes (HMAC) that name epochs, one for each signing key of an app. They are initialised with
-/// their key alone, and copied: every response to a registration names an epoch, and initialising a code costs more
-/// than finishing it. Each event loop has one value.
+/// Message authentication codes (HMAC) that name epochs, one for each app. They are initialised with their key alone,
+/// and copied: every response to a registration names an epoch, and initialising a code costs more than finishing it.
+/// Each event loop has one value.
 struct EpochKeys: Sendable {
-    private let codes = DerivedKeys {
-        HMAC<SHA256>(key: SymmetricKey(derivedFrom: $0.key, for: "epoch and delivery key"))
+    private let codes = DerivedKeys { (key: AppIdentityKey) in
+        HMAC<SHA256>(key: SymmetricKey(derivedFrom: key.bytes, for: "epoch and delivery key"))
     }
 
-    subscript(signingKey: AppSigningKey) -> HMAC<SHA256> { codes[signingKey] }
+    subscript(key: AppIdentityKey) -> HMAC<SHA256> { codes[key] }
 }
 
-/// The credential of an extension that runs without the user's JWT: `prd_<key number and secret>`. It has no printable
+/// The credential of an extension that runs without the user's JWT: `prd_<secret>`. It has no printable
 /// form; `text` is only for the response of a registration.
 struct DeliveryKey {
     private static let prefix = "prd_"
     /// Longer texts are not parsed.
     private static let charactersMax = 64
 
-    /// The number of the signing key.
-    let number: Int16
     private let secret: [UInt8]
 
-    init(number: Int16, secret: [UInt8]) {
-        self.number = number
+    init(secret: [UInt8]) {
         self.secret = secret
     }
 
     /// Nil if the text does not have the form of a delivery key.
     init?(_ text: String) {
         guard text.utf8.count <= Self.charactersMax, text.hasPrefix(Self.prefix),
-            let bytes = Base64URL(String(text.dropFirst(Self.prefix.count)))?.bytes, bytes.count > 2
+            let bytes = Base64URL(String(text.dropFirst(Self.prefix.count)))?.bytes, !bytes.isEmpty
         else { return nil }
-        number = Int16(bytes[0]) << 8 | Int16(bytes[1])
-        secret = Array(bytes.dropFirst(2))
+        secret = bytes
     }
 
-    var text: String { Self.prefix + String(base64URL: number.bytes + secret) }
+    var text: String { Self.prefix + String(base64URL: secret) }
 
     /// Compares digests in constant time, so the duration does not reveal even the length.
     func matches(_ other: DeliveryKey) -> Bool {
@@ -104,9 +81,4 @@ struct DeliveryKey {
 extension DeliveryKey: CustomStringConvertible, CustomReflectable {
     var description: String { "‹delivery key›" }
     var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension Int16 {
-    /// Its two bytes, the higher one first.
-    fileprivate var bytes: [UInt8] { [UInt8(truncatingIfNeeded: self >> 8), UInt8(truncatingIfNeeded: self)] }
 }

@@ -55,7 +55,7 @@ extension RegistryService {
             let state = try reader.authorized(try await notifications.state(of: reader.key, ifDirectoryIs: version))
             if case .caller(let call, _) = reader.proof { try await checkCredential(of: call, on: reader.key) }
             let query = try query.get()
-            let names = try reader.names(of: state)
+            let names = reader.names(of: state)
             if let page = try await page(for: query, of: reader.key, in: state, named: names) {
                 if reader.acknowledges, request.method != .head, query.after > page.numbers.acknowledged {
                     try await notifications.acknowledge(query.after, of: reader.key, in: state.epoch)
@@ -132,20 +132,15 @@ private struct NotificationReader {
             guard let state, requester.owns(installationOf: state.owner) else { throw APIError.unknownInstallation }
             return state
         case .deliveryKey(let presented):
-            guard let state, !state.isSessionExpired,
-                let signer = app.signingKeys.first(where: { $0.number == presented.number }),
-                presented.matches(
-                    EpochNames(
-                        of: state.epoch, on: key.installID, signedBy: signer, database: directory.databaseEpoch,
-                        epochKeys
-                    ).deliveryKey)
-            else { throw APIError.endedKey }
+            guard let state, !state.isSessionExpired, presented.matches(names(of: state).deliveryKey) else {
+                throw APIError.endedKey
+            }
             return state
         }
     }
 
-    func names(of state: NotificationState) throws(StoreError) -> EpochNames {
-        try EpochNames(of: state.epoch, on: key.installID, app: app, directory: directory, epochKeys)
+    func names(of state: NotificationState) -> EpochNames {
+        EpochNames(of: state.epoch, on: key.installID, app: app, directory: directory, epochKeys)
     }
 }
 

@@ -32,7 +32,7 @@ extension RegistryService {
 
     private func text(of posted: [PostedNotification], in call: AppCall) throws(StoreError) -> JSONWriter {
         let epochs = try posted.map { (one) throws(StoreError) in
-            try EpochNames(of: one.target.epoch, on: one.target.installID, in: call, epochKeys).epoch
+            EpochNames(of: one.target.epoch, on: one.target.installID, in: call, epochKeys).epoch
         }
         var writer = JSONWriter(capacity: 64 + 384 * posted.count)
         writer.object { writer in
