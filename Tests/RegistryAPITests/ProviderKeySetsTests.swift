@@ -119,6 +119,25 @@ struct ProviderKeySetsTests {
         }
     }
 
+    @Test func appThatChangesItsURL_isFetchedAsSeldomAsAnother() async throws {
+        let apps = try (0...24).map { number in
+            var draft = app.policy.draft
+            draft.jwksURL = try KeySetURL("https://login.example.com/keys-\(number)")
+            return App(number: app.number, id: app.id, policy: try AppPolicy(draft), revision: "\(number)")
+        }
+        await withKeySets { keySets in
+            provider.setText(Self.set("a"))
+            for (number, app) in apps.dropLast().enumerated() {
+                let outcome = await keySets.fetchMissingKey(of: app)
+                let isFetched = number < ProviderKeySets.urlsMax
+                #expect(outcome == (isFetched ? .fetched : .unavailable(retryAfter: ProviderKeys.pause)))
+            }
+            #expect(provider.fetches == ProviderKeySets.urlsMax)
+            provider.advance(by: ProviderKeys.pause)
+            #expect(await keySets.fetchMissingKey(of: apps[24]) == .fetched)
+        }
+    }
+
     // MARK: Published sets
 
     @Test func publishedSet_hasOnlyPublicKeysForSignatures() throws {

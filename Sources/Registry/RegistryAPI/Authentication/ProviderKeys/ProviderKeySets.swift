@@ -9,6 +9,9 @@ public final class ProviderKeySets: Sendable {
     /// The number of concurrent fetches of all apps; others wait. Each occupies a thread, for seconds if the provider
     /// does not respond.
     static let fetchesMax = 4
+    /// The URLs of an app that are fetched within one pause: who changes the policy again and again must not occupy the
+    /// threads of all.
+    static let urlsMax = 2
 
     /// The result of waiting for a missing key.
     enum Outcome: Equatable, Sendable {
@@ -100,6 +103,9 @@ public final class ProviderKeySets: Sendable {
                 // The app had another URL before: remove its set.
                 state.entries = state.entries.filter { other, entry in
                     other.app != subject.app || entry.keys.isFetching || now - entry.createdAt < ProviderKeys.pause
+                }
+                guard state.entries.count(where: { $0.key.app == subject.app }) < Self.urlsMax else {
+                    return .giveUp(retryAfter: ProviderKeys.pause)
                 }
             }
             return state.entries[subject, default: Entry(createdAt: now)].keys.step(at: now)
