@@ -23,6 +23,8 @@ struct EmbeddedSizeTests {
             guard command.isRunning else { throw SizedServiceEnded(log: command.log) }
             return command.log.contains("listening")
         }
+        let digest = try FileManager.default.attributesOfItem(atPath: "\(folder)/admin-key.sha256")
+        #expect(digest[.posixPermissions] as? Int == 0o600, "who can read it can forge sessions")
         let url = try #require(try await EmbeddedPostgres.connectionString(ofServerIn: folder))
         try await TestDatabase.with(url, sessionsMax: 1) { database in
             try await eventually("every loop has its connections", within: .seconds(150)) {
