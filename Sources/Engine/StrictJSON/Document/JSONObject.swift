@@ -149,6 +149,9 @@ public struct JSONMember {
     /// `null` too.
     public var value: JSONValue { JSONValue(document: document, index: index + 1) }
 
+    /// Whether the name is this one, escapes decoded.
+    public func isNamed(_ name: StaticString) -> Bool { document.isName(index, name) }
+
     /// Whether the name has exactly these bytes in the text. False for a name with an escape, even if it decodes to
     /// them.
     public func isNamed(_ name: [UInt8]) -> Bool {

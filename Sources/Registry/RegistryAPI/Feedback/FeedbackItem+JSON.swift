@@ -3,10 +3,15 @@ import PushRegistry
 import StrictJSON
 
 extension FeedbackItem {
+    private static let members: [StaticString] = [
+        "token", "installId", "provider", "reason", "timestamp", "generation", "message", "receipt",
+    ]
+
     /// Parses `{token or installId, provider?, reason, timestamp?, generation?, message?, receipt?}`. Nil after a
     /// fault.
     init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
+        item.refuseUnknownMembers(besides: Self.members)
         let subject = item.subject(of: app)
         let reason = item.reason()
         let at = item.time(receivedAt: receivedAt)

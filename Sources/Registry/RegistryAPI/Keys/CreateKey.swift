@@ -36,6 +36,7 @@ enum KeyBody {
     static func parse(_ body: [UInt8]) throws(JSONFaults) -> (name: String, roles: Set<Role>) {
         let document = try JSONDocument(body)
         let root = document.root.object()
+        root?.refuseUnknownMembers(besides: ["name", "roles"])
         let name = root?.string("name", .required, scalarsMax: Device.textScalarsMax)
         let names = root?.array("roles", .required, elementsMax: Role.allCases.count)
         if let names, names.isEmpty {

@@ -66,6 +66,7 @@ private struct AcceptedLines: Sendable {
                 invalid += 1
                 continue
             }
+            root.refuseUnknownMembers(besides: ["receipt", "installId"])
             let receipt = root.string("receipt", scalarsMax: Device.textScalarsMax)
             let installID = root.string("installId", scalarsMax: Device.textScalarsMax).flatMap { try? InstallID($0) }
             if !document.faults.isEmpty {

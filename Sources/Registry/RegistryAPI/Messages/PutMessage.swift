@@ -53,6 +53,7 @@ private enum MessageBody {
     static func content(_ body: [UInt8], expiryMax: ISO8601Duration) throws -> MessageContent {
         let document = try JSONDocument(body.isEmpty ? Array("{}".utf8) : body)
         let root = document.root.object()
+        root?.refuseUnknownMembers(besides: ["title", "labels", "expiresIn", "record"])
         let title = root?.string("title", scalarsMax: MessageLimits.titleScalarsMax)
         let labels = root?.object("labels").map(labels) ?? []
         let expiresIn = root?.expiry(max: expiryMax) ?? min(MessageContent.standardExpiry, expiryMax)

@@ -16,6 +16,8 @@ struct NotificationBody {
     init(_ body: [UInt8], topics: TopicCatalogue) throws {
         let document = try JSONDocument(body)
         let root = document.root.object()
+        root?.refuseUnknownMembers(
+            besides: ["to", "payload", "ttl", "collapseId", "dedupId", "message", "topic"])
         let addressee = root?.object("to", .required)?.addressee()
         let payload = root?.payload()
         let timeToLive = root?.timeToLive()
@@ -42,8 +44,12 @@ extension JSONObject {
     fileprivate func addressee() -> NotificationPost.Addressee? {
         let (install, user, users) = (self.value("installId"), self.value("userId"), self.value("userIds"))
         let generation = self.value("generation")
-        guard [install, user, users].compactMap(\.self).count == 1 else {
-            self.value.refuse(.ambiguousAddressee, "This must have exactly one of installId, userId and userIds.")
+        refuseUnknownMembers(besides: ["installId", "generation", "userId", "userIds"])
+        let count = [install, user, users].compactMap(\.self).count
+        guard count == 1 else {
+            self.value.refuse(
+                count == 0 ? .required : .ambiguousAddressee,
+                "This must have exactly one of installId, userId and userIds.")
             return nil
         }
         if let generation, install == nil {

@@ -4,8 +4,10 @@ import StrictJSON
 extension JSONObject {
     /// Adds a fault at every member whose name is not in the list. It suggests the nearest name, or lists all names.
     func refuseUnknownMembers(besides names: [StaticString]) {
-        let known = names.map(\.description)
-        for (name, value) in members where !known.contains(name) { value.refuseUnknownMember(name, among: known) }
+        forEachMember { member in
+            guard !names.contains(where: { member.isNamed($0) }) else { return }
+            member.value.refuseUnknownMember(member.name, among: names.map(\.description))
+        }
     }
 }
 

@@ -35,6 +35,7 @@ private enum TopicBody {
     static func content(_ body: [UInt8]) throws -> Topic.Content {
         let document = try JSONDocument(body)
         let root = document.root.object()
+        root?.refuseUnknownMembers(besides: ["name", "description", "category", "default", "locked"])
         let name = root?.name()
         let description = root?.string("description", scalarsMax: Topic.Content.textScalarsMax)
         let category = root?.string("category", scalarsMax: Topic.Content.textScalarsMax)

@@ -8,7 +8,9 @@ enum TopicsBody {
     /// would leave.
     static func changes(_ body: [UInt8], in catalogue: TopicCatalogue) throws -> [TopicChange] {
         let document = try JSONDocument(body)
-        let members = document.root.object()?.object("topics", .required)?.choices() ?? []
+        let root = document.root.object()
+        root?.refuseUnknownMembers(besides: ["topics"])
+        let members = root?.object("topics", .required)?.choices() ?? []
         var changes: [(change: TopicChange, locked: JSONValue?)] = []
         for (slug, value, choice) in members {
             guard let topic = catalogue[slug] else {
