@@ -8,7 +8,7 @@ extension EndToEnd {
         @Test func topic_isCreatedReplacedReadListedAndDeleted() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             let body: JSON = [
-                "name": "Offers", "description": "Near you", "category": "Shopping", "default": "out", "unknown": 1,
+                "name": "Offers", "description": "Near you", "category": "Shopping", "default": "out",
             ]
             let offers: JSON = [
                 "topic": "offers", "name": "Offers", "description": "Near you", "category": "Shopping",
