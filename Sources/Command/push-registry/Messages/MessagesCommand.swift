@@ -38,7 +38,7 @@ struct MessagesCommand: AsyncParsableCommand {
 
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show a message's counts as a bar chart.",
+            abstract: "Show a message's counts as a table.",
             usage: "push-registry messages show <app> <message> [--json] [<options>]",
             discussion: """
                 The documentation page Messages explains the counts.
@@ -65,7 +65,7 @@ struct MessagesCommand: AsyncParsableCommand {
             if json {
                 try printJSON(CountedMessageJSON(message, counts, asOf: asOf))
             } else {
-                print(MessageChart(message, counts, asOf: asOf).text)
+                print(MessageTable(message, counts, asOf: asOf).text)
             }
         }
     }

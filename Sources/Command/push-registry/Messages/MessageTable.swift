@@ -1,9 +1,7 @@
 import PushRegistry
 
-/// The counts of a message as a bar chart in text.
-struct MessageChart {
-    private static let barMax = 40
-
+/// The counts of a message as a table in text.
+struct MessageTable {
     private let message: Message
     private let counts: MessageCounts
     private let asOf: Timestamp
@@ -14,44 +12,24 @@ struct MessageChart {
 
     var text: String {
         let title = message.content.title.map { "  \($0)" } ?? ""
-        let width = rows.map { "\($0.count)".count }.max() ?? 1
-        let lines = rows.map { row in
-            let number = "\(row.count)"
-            return Self.padded(row.name, 10) + String(repeating: " ", count: width - number.count) + number + "  "
-                + bar(row.count) + " " + share(row.count)
-        }
+        let rows = [
+            ("targeted", counts.targeted), ("accepted", counts.accepted), ("failed", counts.failed),
+            ("delivered", counts.delivered), ("opened", counts.opened), ("dismissed", counts.dismissed),
+        ].map { name, count in [name, "\(count)", share(count)] }
         return """
             \(message.name)\(title)
             created \(message.createdAt), expires \(message.expiresAt)
 
-            \(lines.joined(separator: "\n"))
+            \(TextTable(header: ["what", "count", "of targeted"], rows: rows).text)
 
             as of \(asOf)
             """
-    }
-
-    private var rows: [(name: String, count: Int64)] {
-        [
-            ("targeted", counts.targeted), ("accepted", counts.accepted), ("failed", counts.failed),
-            ("delivered", counts.delivered), ("opened", counts.opened), ("dismissed", counts.dismissed),
-        ]
-    }
-
-    /// A bar as long as the count's share of the targeted installations. A count above 0 has at least one mark.
-    private func bar(_ count: Int64) -> String {
-        guard counts.targeted > 0, count > 0 else { return String(repeating: " ", count: Self.barMax) }
-        let length = max(1, Int((Double(count) / Double(counts.targeted) * Double(Self.barMax)).rounded()))
-        return Self.padded(String(repeating: "█", count: min(length, Self.barMax)), Self.barMax)
     }
 
     private func share(_ count: Int64) -> String {
         guard counts.targeted > 0 else { return "" }
         let permille = Int((Double(count) / Double(counts.targeted) * 1_000).rounded())
         return "\(permille / 10).\(permille % 10) %"
-    }
-
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
 
