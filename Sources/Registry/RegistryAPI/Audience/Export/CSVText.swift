@@ -12,9 +12,9 @@ enum CSVText {
         }
     }
 
-    /// The text with an apostrophe before each part that a spreadsheet may run as a formula. Some of them separate cells
-    /// at semicolons or tabs, where the list separator of the system's language is one of these, or at the end of a line
-    /// inside of quotes.
+    /// The text with an apostrophe before each part that a spreadsheet may run as a formula. Some of them separate
+    /// cells at semicolons or tabs, where the list separator of the system's language is one of these, or at the end of
+    /// a line inside of quotes.
     ///
     /// - Parameter isStart: whether the text is the start of a cell.
     /// - Returns: nil if the text has no such part.
