@@ -3,10 +3,10 @@ import HTTPWire
 
 /// Finds the route of a request: a tree of path segments, matched against the bytes of the path.
 ///
-/// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment. Only
-/// captures are decoded: a proxy that compares the bytes of a path must see the literal segments as they are here. A
-/// literal segment takes precedence over a capture; if the rest of the path does not match, the capture is tried. A GET
-/// route also serves HEAD. The router responds to OPTIONS and to unsupported methods with the list of methods
+/// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment.
+/// Only captures are decoded: a proxy that compares the bytes of a path must see the literal segments as they are here.
+/// A literal segment takes precedence over a capture; if the rest of the path does not match, the capture is tried. A
+/// GET route also serves HEAD. The router responds to OPTIONS and to unsupported methods with the list of methods
 /// (`Allow`).
 public struct Router: Sendable {
     private struct Node: Sendable {

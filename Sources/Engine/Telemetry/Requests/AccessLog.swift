@@ -12,11 +12,11 @@ import StrictJSON
 /// the log. It has no client address, which is personal data. JSON is written straight into a buffer, which costs a
 /// tenth of building metadata.
 ///
-/// A busy service may log every nth success only. Every unsuccessful request is logged. These, and requests that anybody
-/// may send, are at most `strangersPerSecondMax` a second: nobody must be able to fill the log.
+/// A busy service may log every nth success only. Every unsuccessful request is logged. These, and requests that
+/// anybody may send, are at most `strangersPerSecondMax` a second: nobody must be able to fill the log.
 public final class AccessLog: RequestObserver {
-    /// Lines about unsuccessful requests and those of anybody, in one second. Further ones are counted, and the count is
-    /// logged.
+    /// Lines about unsuccessful requests and those of anybody, in one second. Further ones are counted, and the count
+    /// is logged.
     public static let strangersPerSecondMax = 1_000
 
     private let label: String
