@@ -15,8 +15,8 @@ CREATE TABLE app (
     -- The members that the administrator has set, as in the API; durations in ISO 8601. It contains symmetric keys, so
     -- no statement for a reader selects it whole.
     policy jsonb NOT NULL,
-    -- The key of the opaque ids that marketing sees, and of the names of epochs. It never changes, so they are stable. It
-    -- never leaves the service.
+    -- The key of the opaque ids that marketing sees, and of the names of epochs. It never changes, so they are stable.
+    -- It never leaves the service.
     identity_key bytea NOT NULL
         DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
     created_at timestamptz NOT NULL DEFAULT now(),
