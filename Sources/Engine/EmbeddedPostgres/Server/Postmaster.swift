@@ -138,3 +138,56 @@ package struct Postmaster: Sendable {
         "'" + text.replacing("'", with: "'\\''") + "'"
     }
 }
+
+/// The server's log, for the error that it did not start.
+enum ServerLog {
+    private static let linesMax = 12
+    /// The end of the file that is read: a log of a week may have gigabytes.
+    private static let bytesMax: UInt64 = 64 * 1024
+
+    /// The last lines of the most recent log file; nil if it is empty.
+    static func end(_ folder: ClusterFolder) -> String? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.log)) ?? []
+        let newest = names.map { "\(folder.log)/\($0)" }.max { modified($0) < modified($1) }
+        guard let newest, let data = lastBytes(of: newest), !data.isEmpty else { return nil }
+        let lines = String(decoding: data, as: UTF8.self).split(separator: "\n")
+        return lines.suffix(linesMax).joined(separator: "\n")
+    }
+
+    private static func lastBytes(of path: String) -> Data? {
+        guard let file = FileHandle(forReadingAtPath: path), let count = try? file.seekToEnd() else { return nil }
+        try? file.seek(toOffset: count - min(count, bytesMax))
+        return try? file.readToEnd()
+    }
+
+    private static func modified(_ path: String) -> Date {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+        return attributes?[.modificationDate] as? Date ?? .distantPast
+    }
+}
+
+/// Linux's processes, read from `/proc/<id>/stat`, which every user can read (proc(5)).
+enum ProcessTable {
+    /// Whether the process runs; a zombie does not.
+    static func isAlive(_ processID: pid_t) -> Bool {
+        guard let state = fields(processID)?.first else { return false }
+        return state != "Z" && state != "X"
+    }
+
+    /// Whether the process is neither stopped by SIGSTOP nor at its end.
+    static func isRunning(_ processID: pid_t) -> Bool {
+        isAlive(processID) && fields(processID)?.first != "T"
+    }
+
+    static func children(of parent: pid_t) -> [pid_t] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return names.compactMap { pid_t($0) }.filter { fields($0)?.dropFirst().first == "\(parent)" }
+    }
+
+    /// The fields after the program's name, from the state on. The name is in parentheses and may contain some itself.
+    private static func fields(_ processID: pid_t) -> [Substring]? {
+        guard let data = FileManager.default.contents(atPath: "/proc/\(processID)/stat") else { return nil }
+        let text = String(decoding: data, as: UTF8.self)
+        return text.lastIndex(of: ")").map { text[$0...].dropFirst().split(separator: " ") }
+    }
+}

@@ -146,3 +146,35 @@ private func selectHTTP11(
     }
     return SSL_TLSEXT_ERR_ALERT_FATAL
 }
+
+/// The reason why TLS cannot be offered.
+public struct TLSError: Error, CustomStringConvertible {
+    /// The step that failed: `use the private key in key.pem`.
+    public let step: String
+    /// libssl's reason.
+    public let reason: String
+
+    public var description: String { "cannot \(step): \(reason)" }
+
+    /// Takes the first reason from this thread's libssl error queue, and empties the queue.
+    init(doing step: String) {
+        let code = ERR_get_error()
+        ERR_clear_error()
+        self.step = step
+        reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "unknown error"
+    }
+}
+
+/// The server's certificate and key, as PEM files.
+public struct TLSFiles: Sendable {
+    /// The file of the certificate, followed by the intermediate certificates between it and the root.
+    public var certificateChain: String
+    /// The file of the key that belongs to the first certificate.
+    public var privateKey: String
+
+    /// Paths only: `HTTPServer.init` and `HTTPServer.reloadTLS` read the files.
+    public init(certificateChain: String, privateKey: String) {
+        self.certificateChain = certificateChain
+        self.privateKey = privateKey
+    }
+}
