@@ -108,17 +108,17 @@ struct StatementCacheTests {
 
     @Test func name_isUsed_whenItsPreparationIsConfirmed() {
         var cache = StatementCache()
-        #expect(cache.decide(first) == .prepare(name: "s1", evicted: nil))
+        #expect(cache.decide(first) == .prepare(name: name(1, first), evicted: nil))
         #expect(cache.decide(first) == .unprepared)
         cache.confirm(first.preparation)
-        #expect(cache.decide(first) == .execute(name: "s1"))
+        #expect(cache.decide(first) == .execute(name: name(1, first)))
     }
 
     @Test func statement_isPreparedAgain_whenItsPreparationFailed() {
         var cache = StatementCache()
         _ = cache.decide(first)
         cache.remove(first.preparation)
-        #expect(cache.decide(first) == .prepare(name: "s2", evicted: nil))
+        #expect(cache.decide(first) == .prepare(name: name(2, first), evicted: nil))
     }
 
     @Test func leastRecentlyUsed_isEvicted_whenTheCacheIsFull() {
@@ -128,15 +128,27 @@ struct StatementCacheTests {
             cache.confirm(statement.preparation)
         }
         _ = cache.decide(first)
-        #expect(cache.decide(third) == .prepare(name: "s3", evicted: "s2"))
-        #expect(cache.decide(first) == .execute(name: "s1"))
+        #expect(cache.decide(third) == .prepare(name: name(3, third), evicted: name(2, second)))
+        #expect(cache.decide(first) == .execute(name: name(1, first)))
     }
 
     @Test func statement_isPreparedAgain_whenItsTypesChange() {
         var cache = StatementCache()
         let sql = PreparedSQL("SELECT $1")
         _ = cache.decide(PostgresStatement(sql, 1))
-        cache.confirm(PostgresStatement(sql, 1).preparation)
-        #expect(cache.decide(PostgresStatement(sql, "one")) == .prepare(name: "s2", evicted: "s1"))
+        let (number, text) = (PostgresStatement(sql, 1), PostgresStatement(sql, "one"))
+        cache.confirm(number.preparation)
+        #expect(cache.decide(text) == .prepare(name: name(2, text), evicted: name(1, number)))
+    }
+
+    @Test func names_differ_whenTheSQLOrItsTypesDo() {
+        let sql = PreparedSQL("SELECT $1")
+        let statements = [first, second, PostgresStatement(sql, 1), PostgresStatement(sql, "one")]
+        #expect(Set(statements.map { name(1, $0) }).count == statements.count)
+        #expect(name(1, first) == name(1, "SELECT 1"))
+    }
+
+    private func name(_ number: UInt64, _ statement: PostgresStatement) -> String {
+        StatementCache.name(number, of: statement)
     }
 }

@@ -52,10 +52,19 @@ struct StatementCache {
 
     private mutating func insert(_ statement: PostgresStatement, evicted: String?) -> Decision {
         names += 1
-        let name = "s\(names)"
+        let name = Self.name(names, of: statement)
         entries[statement.preparation] = Entry(
             name: name, types: statement.binds.parameters.map(\.type), lastUse: uses)
         return .prepare(name: name, evicted: evicted)
+    }
+
+    /// The name tells the SQL and the types of its values. A pooler that lends one session to several clients, which is
+    /// not supported, then makes an execution fail; it can't run another client's statement in its place.
+    static func name(_ number: UInt64, of statement: PostgresStatement) -> String {
+        var hasher = Hasher()
+        hasher.combine(statement.text)
+        for parameter in statement.binds.parameters { hasher.combine(parameter.type) }
+        return "s\(number)_\(String(UInt(bitPattern: hasher.finalize()), radix: 36))"
     }
 
     /// Evicts the least recently used statement. Its name is never used again.
