@@ -22,6 +22,19 @@ struct StartTests {
         }
     }
 
+    @Test func endOfTheLog_isRead_whenTheLogHasGigabytes() async throws {
+        try await withFolder { folder in
+            let cluster = try await ClusterFolder.prepare(in: folder)
+            let log = try #require(fopen("\(cluster.log)/friday.log", "w"))
+            defer { fclose(log) }
+            // A sparse file: to read all of it would take more memory than this machine has.
+            fseeko(log, 1 << 40, SEEK_SET)
+            fputs("\nFATAL:  the reason\nHINT:  the way out\n", log)
+            fflush(log)
+            #expect(ServerLog.end(cluster)?.hasSuffix("FATAL:  the reason\nHINT:  the way out") == true)
+        }
+    }
+
     @Test func start_keepsData_whenServerWasStopped() async throws {
         try await withFolder { folder in
             try await withServer(in: folder) { try await $0.query("CREATE TABLE kept AS SELECT 42 AS value") }

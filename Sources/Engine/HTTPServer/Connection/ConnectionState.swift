@@ -2,7 +2,9 @@ import HTTPApplication
 import HTTPTypes
 import HTTPWire
 
-/// The decisions of one connection, as a value: events in, actions out. It has no socket, no clock and no task.
+/// The decisions of one connection, as a value: events in, actions out. It has no socket, no clock and no task. Its
+/// transitions stand in one file, because each phase limits what the others may do; what they need to know about input,
+/// output and time are values of their own.
 ///
 /// Each event is a function. After an event the driver performs what ``next()`` returns until it returns nil. Then it
 /// calls ``updateDeadlines(now:unacknowledged:)`` and applies ``interest``, ``nextDeadline`` and the credit that it
