@@ -227,7 +227,7 @@ let package = Package(
             ],
             exclude: [
                 "Samples/android.kt", "Samples/harness.kt", "Samples/harness.mjs", "Samples/pages-android.kt",
-                "Samples/pages-harness.kt", "Samples/pages.mjs", "Samples/sender.py",
+                "Samples/pages-harness.kt", "Samples/pages.mjs",
             ], swiftSettings: strict),
         // It runs the built command.
         tests(

@@ -43,17 +43,6 @@ struct SampleTests {
         }
     }
 
-    @Test(.enabled(if: Toolchain.has("python3"), "python3 is not installed"))
-    func sender_ofThePageAboutMessages_reportsTheProvidersResponses() async throws {
-        try await withFolder { folder in
-            let sample = try #require(try Self.blocks("python", of: "Messages").first)
-            try sample.write(to: folder.appending(path: "sender-sample.py"), atomically: true, encoding: .utf8)
-            try Self.copy("sender.py", to: folder)
-            let run = try await Toolchain.run(["python3", "sender.py"], in: folder)
-            #expect(run.status == 0 && run.output.hasPrefix("ok"), "\(run.output)")
-        }
-    }
-
     @Test(
         .enabled(
             if: Toolchain.has("kotlinc") && FileManager.default.fileExists(atPath: androidJSON),

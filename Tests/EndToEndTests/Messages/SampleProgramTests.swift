@@ -1,0 +1,154 @@
+import Foundation
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    @Suite("The programs of the pages do what the pages say")
+    struct SampleProgramTests {
+        /// Accepts all but one token, is busy at the second push, and kills the sender at the push `CRASH_AT`.
+        private static let provider = """
+            import os
+            pushes = 0
+            def push(row, payload, campaign):
+                global pushes
+                pushes += 1
+                if str(pushes) == os.environ.get("CRASH_AT"):
+                    os._exit(9)
+                with open("pushed", "a") as file:
+                    file.write(row["installId"] + " ")
+                if pushes == 2:
+                    return "later"
+                return ("Unregistered", None) if row["installId"] == "phone3" else None
+            """
+
+        @Test func sender_countsEachPhoneOnce_whenItCrashesAndContinues() async throws {
+            let app = try await RegistryApp.make()
+            for number in 1...5 { _ = try await app.put("phone\(number)") }
+            let folder = try SampleFolder()
+            try folder.write("provider.py", Self.provider)
+            let sender = try #require(SampleFolder.blocks("python", of: "ForSenders").first)
+            try folder.write(
+                "send.py",
+                sender.replacing(#""limit": 1000"#, with: #""limit": 2"#).replacing(#"{"locale": "de"}"#, with: "{}"))
+            let environment = [
+                "PUSH_API": "http://127.0.0.1:\(app.registry.client.port)\(app.path)", "PUSH_KEY": app.key(.sender),
+            ]
+            let crash = environment.merging(["CRASH_AT": "5"]) { $1 }
+            #expect(try await folder.run(["python3", "send.py"], crash).status == 9)
+            let end = try await folder.run(["python3", "send.py"], environment)
+            #expect(end.status == 0, "\(end.output)")
+            // The crash lost the answers of the second page only, so it alone is pushed again.
+            #expect(try folder.read("pushed") == "phone1 phone2 phone2 phone3 phone3 phone4 phone4 phone5 ")
+            let counts = try await app.send("GET", "/messages/spring-sale", by: .role(.sender)).json
+            #expect(["targeted", "accepted", "failed"].map { counts[$0] } == [5, 4, 1])
+            #expect(try await app.get("phone3").json["state"] == "suspect")
+            // A third run finds nothing left to do.
+            #expect(try await folder.run(["python3", "send.py"], environment).output.isEmpty)
+        }
+
+        @Test func readerOfTheFeed_hasTheSameInstallations_andStartsOverAtItsEnd() async throws {
+            let app = try await RegistryApp.make()
+            for name in ["kept", "left"] { _ = try await app.put(name, as: "alice") }
+            let folder = try SampleFolder()
+            let reader = try #require(SampleFolder.blocks("python", of: "ChangeFeed").first)
+            try folder.write("reader.py", reader)
+            let environment = [
+                "PUSH_API": "http://127.0.0.1:\(app.registry.client.port)\(app.path)", "PUSH_KEY": app.key(.service),
+                "POLL_SECONDS": "0.02",
+            ]
+            try await folder.running(["python3", "reader.py"], environment) {
+                try await folder.eventuallyHas("kept|alice|active\nleft|alice|active\n")
+                _ = try await app.delete("left")
+                let logout = try await app.send(
+                    "POST", "/installations/kept/logout", [:], fields: [("X-User-Id", "alice")])
+                #expect(logout.json["status"] == "loggedOut")
+                try await folder.eventuallyHas("kept||loggedOut\n")
+                _ = try folder.query("INSERT INTO installation VALUES ('stray', NULL, 'active')")
+                // As after a restored dump: the cursor is of another epoch.
+                _ = try folder.query("UPDATE position SET cursor = '0000000000000000' || substr(cursor, 17)")
+                try await folder.eventuallyHas("kept||loggedOut\n")
+            }
+        }
+    }
+}
+
+/// A folder in which a sample runs; deleted with the value.
+private final class SampleFolder: Sendable {
+    private let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "push-registry-sample-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// A page's blocks of code in this language.
+    static func blocks(_ language: String, of page: String) throws -> [String] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
+        let file = root.appending(path: "Sources/Command/push-registry/Documentation.docc/\(page).md")
+        return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```\(language)\n").dropFirst()
+            .map { $0.components(separatedBy: "```\n")[0] }
+    }
+
+    func write(_ name: String, _ text: String) throws {
+        try text.write(to: url.appending(path: name), atomically: true, encoding: .utf8)
+    }
+
+    func read(_ name: String) throws -> String {
+        try String(contentsOf: url.appending(path: name), encoding: .utf8)
+    }
+
+    func run(_ command: [String], _ environment: [String: String]) async throws -> (status: Int32, output: String) {
+        let output = "output-\(UUID().uuidString)"
+        let process = try start(command, environment, output)
+        try await eventually("the program ends") { !process.isRunning }
+        return (process.terminationStatus, try read(output))
+    }
+
+    /// Kills the program after `body`.
+    func running(_ command: [String], _ environment: [String: String], _ body: () async throws -> Void) async throws {
+        let process = try start(command, environment, "output")
+        defer { process.terminate() }
+        do {
+            try await body()
+        } catch {
+            Issue.record("\(try read("output"))")
+            throw error
+        }
+    }
+
+    private func start(_ command: [String], _ environment: [String: String], _ output: String) throws -> Process {
+        try write(output, "")
+        let handle = try FileHandle(forWritingTo: url.appending(path: output))
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = command
+        process.currentDirectoryURL = url
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardOutput = handle
+        process.standardError = handle
+        try process.run()
+        return process
+    }
+
+    /// The rows of the reader's table, as lines of `id|user|state`.
+    func eventuallyHas(_ rows: String) async throws {
+        try await eventually("the reader has \(rows)") {
+            try query("SELECT id, user, state FROM installation ORDER BY id") == rows
+        }
+    }
+
+    /// Runs SQL in the reader's database, as another process beside it.
+    func query(_ sql: String) throws -> String {
+        let program = """
+            import sqlite3, sys
+            db = sqlite3.connect("installations.db", timeout=30, isolation_level=None)
+            for row in db.execute(sys.argv[1]): print("|".join("" if x is None else x for x in row))
+            """
+        let output = "query-\(UUID().uuidString)"
+        let process = try start(["python3", "-c", program, sql], [:], output)
+        process.waitUntilExit()
+        return try read(output)
+    }
+}
