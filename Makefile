@@ -7,7 +7,7 @@ RELEASE = .build/release/push-registry
 RELEASE_FLAGS = -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl libisal2 ca-certificates
 
-.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build packages clean
+.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build install packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -17,6 +17,15 @@ run: build ## Build and start on an embedded PostgreSQL, with a demo app, a key 
 
 build: packages ## Build the optimised binary
 	$(SWIFT) build $(RELEASE_FLAGS) --product push-registry
+
+# `make build` first: installing as root must not build as root.
+PREFIX = /usr/local
+UNITS = Sources/Command/push-registry/Documentation.docc/Resources
+install: ## Install the built binary and the units of systemd (DESTDIR, PREFIX)
+	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/push-registry
+	install -d $(DESTDIR)/etc/systemd/system
+	for unit in $(notdir $(wildcard $(UNITS)/*.service $(UNITS)/*.socket $(UNITS)/*.timer)); do \
+		sed 's|/usr/local/bin|$(PREFIX)/bin|' $(UNITS)/$$unit > $(DESTDIR)/etc/systemd/system/$$unit; done
 
 # Targets whose tests need neither PostgreSQL nor a browser.
 CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Migrations|PushRegistry|PushRegistryClient|$\
