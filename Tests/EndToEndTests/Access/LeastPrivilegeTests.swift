@@ -106,11 +106,42 @@ struct LeastPrivilegeTests {
         }
     }
 
-    @Test func verification_needsNoMoreThanTheService() async throws {
+    @Test(arguments: [["verify"], ["rebuild-rollup"], ["import", "--app", "com.example.mail"]])
+    func command_needsNoMoreThanTheService(_ arguments: [String]) async throws {
         try await withPreparedCluster { cluster in
-            let verification = try await RegistryCommand.run(
-                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")])
-            #expect(verification.status == 0, "\(verification.output) \(verification.log)")
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")]
+            let app = try await RegistryCommand.run(["apps", "create", "com.example.mail"], environment: environment)
+            #expect(app.status == 0, "\(app.log)")
+            let line = #"{"installId": "phone", "provider": "fcm", "token": "tttttttttttttttttttttttt"}"#
+            let file = URL(filePath: cluster.directory).appending(path: "one.ndjson")
+            try Data(line.utf8).write(to: file)
+            let files = arguments[0] == "import" ? [file.path] : []
+            let run = try await RegistryCommand.run(arguments + files, environment: environment)
+            #expect(run.status == 0, "\(run.output) \(run.log)")
+        }
+    }
+
+    /// Each command has something to create.
+    @Test(
+        arguments: zip(
+            ["cleanup", "migrate"],
+            [
+                """
+                DO $$ DECLARE month regclass; BEGIN
+                    FOR month IN SELECT inhrelid FROM pg_inherits WHERE inhparent = 'token_event'::regclass LOOP
+                        EXECUTE 'DROP TABLE ' || month;
+                    END LOOP;
+                END $$
+                """, "DELETE FROM schema_migration WHERE version > 1",
+            ]))
+    func ownersCommand_asksForTheOwner_whenItRunsAsTheService(_ command: String, missing: String) async throws {
+        try await withPreparedCluster { cluster in
+            try await run([missing], url(cluster, as: "registry_owner"))
+            let run = try await RegistryCommand.run(
+                [command], environment: ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")])
+            #expect(run.status != 0)
+            #expect(run.log.contains("the role that owns the schema (registry_owner)"), "\(run.log)")
+            #expect(!run.log.contains("cannot be reached"))
         }
     }
 }

@@ -103,7 +103,7 @@ struct Database: Sendable {
     }
 
     /// `StoppedDatabase` instead of an error of the database, if the server was stopped during the command;
-    /// `UnreachableDatabase` if no connection was opened.
+    /// `UnreachableDatabase` if no connection was opened; `OwnersRightMissing` if the role may not do it.
     private func explained(_ error: any Error, _ settings: Settings) async -> any Error {
         let isOfDatabase = error is PostgresError || error is StoreError || error is UnreachableDatabase
         if guest != nil, isOfDatabase,
@@ -111,8 +111,21 @@ struct Database: Sendable {
         {
             return StoppedDatabase()
         }
-        if let error = error as? PostgresError, error.kind == .unavailable { return UnreachableDatabase(error: error) }
-        return error
+        guard let error = error as? PostgresError else { return error }
+        return switch error.kind {
+        case .unavailable: UnreachableDatabase(error: error)
+        case .insufficientPrivilege: await ownersRightMissing(error)
+        default: error
+        }
+    }
+
+    private func ownersRightMissing(_ error: PostgresError) async -> OwnersRightMissing {
+        let owner = try? await PostgresSession.withSession(configuration) { session in
+            try session.execute(
+                "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'schema_migration'::regclass"
+            )[0].decode(0, as: String.self)
+        }
+        return OwnersRightMissing(owner: owner, error: error)
     }
 
     func stop() async throws {
@@ -143,10 +156,13 @@ struct Database: Sendable {
         try await unreachable { try await migrator.status(configuration) }
     }
 
-    /// Throws a `PostgresError` of the body as `UnreachableDatabase`: migrations are a command's first statements.
+    /// Throws a `PostgresError` of the body as `UnreachableDatabase` (migrations are a command's first statements), or
+    /// as `OwnersRightMissing`.
     private func unreachable<Value>(_ body: () async throws -> Value) async throws -> Value {
         do {
             return try await body()
+        } catch let error as PostgresError where error.kind == .insufficientPrivilege {
+            throw await ownersRightMissing(error)
         } catch let error as PostgresError {
             throw UnreachableDatabase(error: error)
         }

@@ -49,3 +49,19 @@ struct UnreachableDatabase: Error, CustomStringConvertible {
         """
     }
 }
+
+/// The role of the connection string may serve, but not change the schema.
+struct OwnersRightMissing: Error, CustomStringConvertible {
+    /// The role that owns the schema; nil if it is unknown, or if there is no schema yet.
+    let owner: String?
+    let error: PostgresError
+
+    var description: String {
+        let name = owner.map { " (\($0))" } ?? ""
+        return """
+            The database refuses this to the role of PUSH_REGISTRY_DATABASE_URL. \(error.debugDescription)
+            Run this command with a URL of the role that owns the schema\(name): `migrate` and `cleanup` create and \
+            drop tables. The service can keep its own role.
+            """
+    }
+}
