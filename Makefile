@@ -7,7 +7,8 @@ RELEASE = .build/release/push-registry
 RELEASE_FLAGS = -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl libisal2 ca-certificates
 
-.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build install packages clean
+.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build \
+        install packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
