@@ -4,7 +4,7 @@ extension PushRegistryClient {
     /// The service that delivers pushes to an installation.
     public enum Provider: String, Sendable, Hashable, Codable {
         case apns
-        /// Tokens of builds with the entitlement `aps-environment: development`.
+        /// Tokens of builds whose entitlement for pushes is `development`.
         case apnsSandbox
         case fcm
         case huawei
@@ -22,13 +22,14 @@ extension PushRegistryClient {
 extension PushRegistryClient.Provider {
     /// The provider of this build's tokens on Apple platforms.
     ///
-    /// - Parameter profile: the content of `embedded.mobileprovision`, or nil without that file, as in builds from the
-    ///   App Store.
+    /// - Parameter profile: the content of the embedded provisioning profile, or nil without one, as in builds from
+    ///   the App Store.
     static func ofBuild(provisioningProfile profile: Data?) -> Self {
         guard let profile else { return .apns }
-        // The profile is a signed property list: text between binary parts.
+        // The profile is a signed property list: text between binary parts. The entitlement of Mac apps has the long
+        // name.
         let text = String(decoding: profile, as: UTF8.self)
-        let entry = #/<key>aps-environment</key>\s*<string>([a-z]+)</string>/#
+        let entry = #/<key>(?:com\.apple\.developer\.)?aps-environment</key>\s*<string>([a-z]+)</string>/#
         return text.firstMatch(of: entry)?.1 == "development" ? .apnsSandbox : .apns
     }
 
@@ -37,7 +38,7 @@ extension PushRegistryClient.Provider {
         #if targetEnvironment(simulator)
         return .apnsSandbox
         #else
-        #if os(macOS)
+        #if os(macOS) || targetEnvironment(macCatalyst)
         let profile = Bundle.main.bundleURL.appendingPathComponent("Contents/embedded.provisionprofile")
         #else
         let profile = Bundle.main.bundleURL.appendingPathComponent("embedded.mobileprovision")
