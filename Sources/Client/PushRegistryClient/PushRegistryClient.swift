@@ -105,7 +105,7 @@ extension PushRegistryClient {
     }
 
     /// Reports that the user signed out. It returns as soon as the logout is stored. The client sends the logout as
-    /// soon as it reaches the registry, within 30 days, and before any later registration.
+    /// soon as it reaches the registry, and before any later registration.
     ///
     /// - Parameter keepAnonymous: whether the installation stays registered without a user.
     /// - Throws: `Failure.storageUnavailable` if the logout cannot be stored. The client sends it nevertheless, if the

@@ -7,20 +7,13 @@ import Testing
 /// The service as a client's registry, with an app of its own.
 struct ServiceTarget: ConformanceTarget {
     let registered: RegistryApp
-    let features: Set<ConformanceFeature>
     let transport: any PushRegistryClient.Transport = PushRegistryClient.URLSessionTransport()
     let url: URL
 
     static func make() async throws -> ServiceTarget {
         let registered = try await RegistryApp.make(policy: UserJWT.policy)
-        let document = try await registered.registry.send("GET", "/openapi.json", key: nil).json["paths"]
-        let paths: [(ConformanceFeature, String)] = [
-            (.topics, "/v1/apps/{app}/installations/{installId}/topics"), (.receipts, "/v1/receipts"),
-            (.notifications, "/v1/apps/{app}/installations/{installId}/notifications"),
-        ]
-        let features = paths.filter { document[$0.1] != .null }.map(\.0)
         let url = try #require(URL(string: "http://127.0.0.1:\(registered.registry.client.port)"))
-        return ServiceTarget(registered: registered, features: Set(features), url: url)
+        return ServiceTarget(registered: registered, url: url)
     }
 
     var app: String { registered.id }

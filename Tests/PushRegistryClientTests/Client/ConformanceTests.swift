@@ -18,7 +18,6 @@ struct InMemoryRegistryConformanceTests {
         var url: URL { registry.url }
         var app: String { registry.app }
         var key: String { registry.key }
-        var features: Set<ConformanceFeature> { Set(ConformanceFeature.allCases) }
 
         func credential(user: String, session: String?, age: Int, life: Int) async throws -> String {
             registry.credential(

@@ -30,15 +30,30 @@ struct ClientSignOutTests {
         #expect(await phone.installation?.userID == "bob")
     }
 
-    @Test func signOut_isForgotten_after30Days() async throws {
-        let phone = Phone()
+    /// Someone has set the phone's clock to another year. The registry decides what is too late.
+    @Test func signOut_isSent_whateverThePhonesClockSays() async throws {
+        let phone = Phone(registry: InMemoryRegistry(clock: ManualClock()))
         try await phone.launchAndSignOutOffline(as: "alice")
+        phone.clock.advance(by: 400 * 86_400)
         let next = phone.launch()
-        phone.clock.advance(by: 30 * 86_400)
         await next.refresh()
-        await next.settled()
-        #expect(await phone.calls == ["PUT"])
+        #expect(await next.settled() == .signedOut)
+        #expect(await phone.installation?.state == "loggedOut")
         #expect(phone.storage.values["logouts"] == nil)
+    }
+
+    /// The app's files are on another phone now, or the system has another id for the same phone.
+    @Test func signOut_isSentForTheOldInstallation_byACopy() async throws {
+        let old = Phone("old")
+        try await old.launchAndSignOutOffline(as: "alice")
+        let copied = Phone(
+            "new", clock: old.clock, registry: old.registry, storage: InMemoryStorage(copying: old.storage))
+        let client = copied.launch()
+        await client.signIn { old.registry.credential(user: "bob") }
+        await client.didRegister(token: String(repeating: "77", count: 32), provider: .apns)
+        #expect(await client.settled().isRegistered)
+        #expect(await old.registry.holder(of: Phone.token) == nil)
+        #expect(await old.registry.installationIDs.count == 2)
     }
 
     @Test func signOuts_areReplayedInTheirOrder() async throws {
@@ -120,7 +135,7 @@ struct ClientSignOutTests {
         #expect(await phone.registry.holder(of: Phone.token) == nil)
     }
 
-    @Test func signOut_usesTheGeneration_whenTheCredentialIsGone() async throws {
+    @Test func signOut_usesTheDeliveryKey_whenTheCredentialIsGone() async throws {
         let phone = Phone()
         _ = await phone.launch(as: "alice")
         // Nothing was due at this launch, so no credential was used; and the app has deleted it already.
@@ -133,7 +148,41 @@ struct ClientSignOutTests {
         await client.refresh()
         await client.settled()
         #expect(await phone.installation?.state == "loggedOut")
-        #expect(await phone.registry.requests.last?.fields["Authorization"] == "Bearer \(phone.registry.key)")
+        let fields = try #require(await phone.registry.requests.last?.fields)
+        #expect(fields["Authorization"] == "Bearer \(phone.registry.key)")
+        #expect(fields["X-Delivery-Key"]?.hasPrefix("prd_") == true && fields["If-Match"] == nil)
+    }
+
+    /// A JWT that is older than the installation's binding is refused, and then the delivery key proves the right.
+    @Test func signOut_usesTheDeliveryKey_whenTheCredentialIsTooOld() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        await phone.registry.setReachable(false)
+        try await client.signOut()
+        await client.settled()
+        await phone.registry.setReachable(true)
+        phone.clock.advance(by: 40 * 86_400)
+        await client.refresh()
+        #expect(await client.settled() == .signedOut)
+        #expect(await phone.calls == ["PUT", "POST logout", "POST logout"])
+        #expect(await phone.installation?.state == "loggedOut")
+    }
+
+    /// The logout cannot succeed, so the user still owns the installation in the registry, with an old token.
+    @Test func newToken_isRegisteredUnderANewId_whenTheFormerUserStillOwnsTheOldOne() async throws {
+        let phone = Phone()
+        let client = await phone.launch(as: "alice")
+        await phone.registry.failNext(status: 403, code: "forbidden")
+        await phone.registry.setReachable(false)
+        try await client.signOut(keepAnonymous: true)
+        await client.didRegister(token: String(repeating: "77", count: 32), provider: .apns)
+        await client.settled()
+        await phone.registry.setReachable(true)
+        await client.refresh()
+        #expect(await client.settled().isRegistered)
+        #expect(await phone.registry.installationIDs.count == 2)
+        let holder = try #require(await phone.registry.holder(of: String(repeating: "77", count: 32)))
+        #expect(holder.userID == nil)
     }
 
     @Test func keepAnonymous_keepsTheInstallationActive_withoutTheUser() async throws {

@@ -66,8 +66,8 @@ struct ClientStorageTests {
          "topics": {"news": true, "offers": null}, "anonymousTopics": {"news": false}}
         """
     private static let firstLogouts = """
-        [{"id": "9F0B1A3E-0000-4000-8000-000000000001", "at": 800000000, "credential": "a.b.c", "eTag": "\\"3\\"",
-          "isUncertain": true, "keepAnonymous": true}]
+        [{"id": "9F0B1A3E-0000-4000-8000-000000000001", "installID": "i1", "credential": "a.b.c",
+          "deliveryKey": "k1", "eTag": "\\"3\\"", "isUncertain": true, "keepAnonymous": true}]
         """
 
     @Test func valuesOfAnOlderVersion_areReadWhole() throws {
@@ -82,8 +82,8 @@ struct ClientStorageTests {
         for (name, rest) in try Self.withoutOneMember(SavedState.full) where name != "installID" {
             #expect(try JSONDecoder().decode(SavedState.self, from: rest).installID == "i1", "\(name)")
         }
-        for (name, rest) in try Self.withoutOneMember(QueuedLogout.full) where name != "at" {
-            #expect(try JSONDecoder().decode(QueuedLogout.self, from: rest).at == QueuedLogout.full.at, "\(name)")
+        for (name, rest) in try Self.withoutOneMember(QueuedLogout.full) where name != "installID" {
+            #expect(try JSONDecoder().decode(QueuedLogout.self, from: rest).installID == "i1", "\(name)")
         }
     }
 
@@ -139,7 +139,7 @@ extension QueuedLogout {
     fileprivate static var full: QueuedLogout {
         QueuedLogout(
             id: UUID(uuidString: "9F0B1A3E-0000-4000-8000-000000000001") ?? UUID(),
-            at: Date(timeIntervalSinceReferenceDate: 800_000_000), credential: "a.b.c", eTag: "\"3\"",
-            isUncertain: true, keepAnonymous: true)
+            installID: "i1", credential: "a.b.c", deliveryKey: "k1", eTag: "\"3\"", isUncertain: true,
+            keepAnonymous: true)
     }
 }

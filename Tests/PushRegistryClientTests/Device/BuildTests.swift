@@ -24,22 +24,29 @@ struct BuildTests {
     @Test func privacyManifest_namesAllThatIsSent() throws {
         let file = Toolchain.packageRoot.appending(path: "Sources/Client/PushRegistryClient/PrivacyInfo.xcprivacy")
         let manifest = try PropertyListDecoder().decode(PrivacyManifest.self, from: Data(contentsOf: file))
-        let types = manifest.NSPrivacyCollectedDataTypes
         #expect(
-            Set(types.map(\.NSPrivacyCollectedDataType)) == [
+            Set(manifest.collected.map(\.type)) == [
                 "NSPrivacyCollectedDataTypeDeviceID", "NSPrivacyCollectedDataTypeUserID",
                 "NSPrivacyCollectedDataTypeProductInteraction",
             ])
-        #expect(types.allSatisfy { $0.NSPrivacyCollectedDataTypeLinked && !$0.NSPrivacyCollectedDataTypeTracking })
+        #expect(manifest.collected.allSatisfy { $0.isLinked && !$0.isTracking })
     }
 
     private struct PrivacyManifest: Decodable {
         struct Collected: Decodable {
-            var NSPrivacyCollectedDataType: String
-            var NSPrivacyCollectedDataTypeLinked: Bool
-            var NSPrivacyCollectedDataTypeTracking: Bool
+            enum CodingKeys: String, CodingKey {
+                case type = "NSPrivacyCollectedDataType"
+                case isLinked = "NSPrivacyCollectedDataTypeLinked"
+                case isTracking = "NSPrivacyCollectedDataTypeTracking"
+            }
+
+            var type: String
+            var isLinked: Bool
+            var isTracking: Bool
         }
 
-        var NSPrivacyCollectedDataTypes: [Collected]
+        enum CodingKeys: String, CodingKey { case collected = "NSPrivacyCollectedDataTypes" }
+
+        var collected: [Collected]
     }
 }

@@ -146,6 +146,47 @@ extension ConformanceCheck {
         },
     ]
 
+    static let rotations = [
+        ConformanceCheck("the delivery key lets the publishable key rotate an owner's token") { registry in
+            let alice = try await registry.target.credential(user: "alice")
+            let first = try await registry.register(registry.id, by: alice)
+            let rotated = registry.body(registry.id, token: registry.token("rotated"))
+            let proof = ["X-Delivery-Key": try first.deliveryKey]
+            let response = try await registry.register(registry.id, rotated, by: registry.target.key, proof)
+            try expect(response, 200, nil, "rotation")
+            try expect(response.json["userId"] ?? .null, .null, "user in the response")
+            let same = try await registry.register(registry.id, rotated, by: alice)
+            try expect(same.json["status"], "unchanged", "the owner has the new token")
+            try expect(same.json["epoch"], first.json["epoch"], "epoch")
+            try expect(same.json["deliveryKey"], first.json["deliveryKey"], "delivery key")
+        },
+        ConformanceCheck("without it, the publishable key rotates no owner's token") { registry in
+            let alice = try await registry.target.credential(user: "alice")
+            let first = try await registry.register(registry.id, by: alice)
+            let rotated = registry.body(registry.id, token: registry.token("rotated"))
+            let key = registry.target.key
+            let without = try await registry.register(registry.id, rotated, by: key)
+            try expect(without, 403, "owned-installation", "another token")
+            let other = ["X-Delivery-Key": "prd_" + String(repeating: "a", count: 43)]
+            for body in [rotated, registry.body(registry.id)] {
+                let wrong = try await registry.register(registry.id, body, by: key, other)
+                try expect(wrong, 403, "owned-installation", "another delivery key")
+            }
+            let record = try await registry.record(registry.id, by: alice)
+            try expect(record.fields["etag"], first.fields["etag"], "nothing has changed")
+            let held = try await registry.register(registry.id, by: key)
+            try expect(held, 200, nil, "the token that it holds")
+            try expect(try await registry.record(registry.id, by: key), 200, nil, "it is anonymous")
+        },
+        ConformanceCheck("a delivery key rotates no token after the logout") { registry in
+            let alice = try await registry.target.credential(user: "alice")
+            let proof = ["X-Delivery-Key": try await registry.register(registry.id, by: alice).deliveryKey]
+            _ = try await registry.logOut(registry.id, by: alice)
+            let late = try await registry.register(registry.id, by: registry.target.key, proof)
+            try expect(late, 403, "owned-installation", "registration")
+        },
+    ]
+
     static let logout = [
         ConformanceCheck("a logout is idempotent") { registry in
             let alice = try await registry.target.credential(user: "alice", session: "s-\(registry.id)")
@@ -175,14 +216,19 @@ extension ConformanceCheck {
                 user: "alice", session: session, age: 900_000, life: -864_000)
             try expect(try await registry.logOut(registry.id, by: expired).json["status"], "loggedOut", "status")
         },
-        ConformanceCheck("the publishable key logs an owner out only with the current generation") { registry in
+        ConformanceCheck("the publishable key logs an owner out only with the delivery key") { registry in
             let alice = try await registry.target.credential(user: "alice")
             let first = try await registry.register(registry.id, by: alice)
+            let proof = ["X-Delivery-Key": try first.deliveryKey]
             let key = registry.target.key
-            try expect(try await registry.logOut(registry.id, by: key), 403, "forbidden", "without")
-            try expect(try await registry.logOut(registry.id, by: key, ifMatch: "\"1\""), 403, "forbidden", "older")
-            let logout = try await registry.logOut(registry.id, by: key, ifMatch: first.fields["etag"])
+            try expect(try await registry.logOut(registry.id, by: key), 403, nil, "without")
+            let eTag = first.fields["etag"]
+            try expect(try await registry.logOut(registry.id, by: key, ifMatch: eTag), 403, nil, "generation")
+            let logout = try await registry.logOut(registry.id, by: key, proof)
             try expect(logout.json["status"], "loggedOut", "present")
+            let ended = try await registry.logOut(registry.id, by: key, proof)
+            try expect(ended, 403, nil, "ended")
+            try expect(ended.json["generation"], nil, "generation of a refusal")
         },
         ConformanceCheck("keepAnonymous leaves the installation active") { registry in
             let alice = try await registry.target.credential(user: "alice")

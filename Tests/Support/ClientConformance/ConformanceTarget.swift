@@ -8,8 +8,6 @@ public protocol ConformanceTarget: Sendable {
     var app: String { get }
     /// The app's publishable key.
     var key: String { get }
-    /// The newer calls that it supports.
-    var features: Set<ConformanceFeature> { get }
 
     /// A user's JWT.
     ///
@@ -34,27 +32,17 @@ extension ConformanceTarget {
     }
 }
 
-public enum ConformanceFeature: Sendable, Hashable, CaseIterable {
-    case topics, receipts, notifications
-}
-
 /// A promise that the service and the in-memory registry must both keep.
 public struct ConformanceCheck: Sendable, CustomStringConvertible {
     public let description: String
-    /// The feature that the check needs; nil if every registry has it.
-    public let feature: ConformanceFeature?
     let body: @Sendable (Conversation) async throws -> Void
 
-    init(
-        _ description: String, needs feature: ConformanceFeature? = nil,
-        _ body: @escaping @Sendable (Conversation) async throws -> Void
-    ) {
+    init(_ description: String, _ body: @escaping @Sendable (Conversation) async throws -> Void) {
         self.description = description
-        self.feature = feature
         self.body = body
     }
 
-    public static let all = registration + refusals + logout + topics + notifications + receipts
+    public static let all = registration + refusals + rotations + logout + topics + notifications + receipts
 
     /// - Throws: `ConformanceFailure`.
     public func run(on target: some ConformanceTarget) async throws {
@@ -94,16 +82,18 @@ struct Conversation: Sendable {
     }
 
     func register(
-        _ id: String, _ body: JSON? = nil, by credential: String, ifMatch: String? = nil
+        _ id: String, _ body: JSON? = nil, by credential: String, _ fields: [String: String] = [:],
+        ifMatch: String? = nil
     ) async throws -> Response {
-        try await send("PUT", "installations/\(id)", body ?? self.body(id), by: credential, ifMatch: ifMatch)
+        try await send("PUT", "installations/\(id)", body ?? self.body(id), by: credential, fields, ifMatch: ifMatch)
     }
 
     func logOut(
-        _ id: String, by credential: String, ifMatch: String? = nil, keepAnonymous: Bool = false
+        _ id: String, by credential: String, _ fields: [String: String] = [:], ifMatch: String? = nil,
+        keepAnonymous: Bool = false
     ) async throws -> Response {
         try await send(
-            "POST", "installations/\(id)/logout", ["keepAnonymous": .boolean(keepAnonymous)], by: credential,
+            "POST", "installations/\(id)/logout", ["keepAnonymous": .boolean(keepAnonymous)], by: credential, fields,
             ifMatch: ifMatch)
     }
 
@@ -112,18 +102,20 @@ struct Conversation: Sendable {
     }
 
     func send(
-        _ method: String, _ path: String, _ body: JSON? = nil, by credential: String?, ifMatch: String? = nil
+        _ method: String, _ path: String, _ body: JSON? = nil, by credential: String?, _ fields: [String: String] = [:],
+        ifMatch: String? = nil
     ) async throws -> Response {
-        try await send(
-            method, target.url.appendingPathComponent("v1/apps/\(target.app)/\(path)"), body, credential, ifMatch)
+        var fields = fields
+        if let ifMatch { fields["If-Match"] = ifMatch }
+        return try await send(
+            method, target.url.appendingPathComponent("v1/apps/\(target.app)/\(path)"), body, credential, fields)
     }
 
     func send(
-        _ method: String, _ url: URL, _ body: JSON?, _ credential: String?, _ ifMatch: String? = nil
+        _ method: String, _ url: URL, _ body: JSON?, _ credential: String?, _ fields: [String: String] = [:]
     ) async throws -> Response {
-        var fields: [String: String] = [:]
+        var fields = fields
         if let credential { fields["Authorization"] = "Bearer \(credential)" }
-        if let ifMatch { fields["If-Match"] = ifMatch }
         if body != nil { fields["Content-Type"] = "application/json" }
         return try await target.transport.send(
             .init(method, url, fields: fields, body: try body.map { try JSONEncoder().encode($0) }))
@@ -136,6 +128,15 @@ extension PushRegistryClient.Response {
     }
 
     var code: PushRegistryClient.JSON? { json["code"] }
+
+    var deliveryKey: String {
+        get throws {
+            guard case .string(let key)? = json["deliveryKey"] else {
+                throw ConformanceFailure(description: "no deliveryKey")
+            }
+            return key
+        }
+    }
 }
 
 /// Fails the check unless the values are equal.

@@ -64,13 +64,15 @@ extension RegistrationMachine {
             // The registry may not know the next user yet: then the installation still belongs to the replaced one.
             queue(
                 QueuedLogout(
-                    at: now, credential: replacedCredential, isUncertain: true, keepAnonymous: keepAnonymous))
+                    installID: saved.installID, credential: replacedCredential, isUncertain: true,
+                    keepAnonymous: keepAnonymous))
         }
         var logout: QueuedLogout?
         if isHere, isOwned || isRegistered && !keepAnonymous {
             let queued = QueuedLogout(
-                at: now, credential: lastCredential, eTag: saved.eTag, isUncertain: saved.attempt != nil,
-                keepAnonymous: keepAnonymous)
+                installID: saved.installID, credential: lastCredential,
+                deliveryKey: saved.registration?.owner == nil ? nil : saved.delivery?.key, eTag: saved.eTag,
+                isUncertain: saved.attempt != nil, keepAnonymous: keepAnonymous)
             queue(queued)
             if lastCredential == nil, hasCredential { openLogouts.insert(queued.id) }
             logoutTurns[queued.id] = turn

@@ -9,17 +9,14 @@ extension RegistrationMachine {
         saved.fingerprint = fingerprint
     }
 
-    /// Begins a new installation: the state was copied from another device, which keeps its installation and its
-    /// logouts.
+    /// Begins a new installation: the state was copied from another device, which keeps its installation. Logouts name
+    /// theirs, so this device may send them, too.
     private mutating func becomeNewInstallation() {
         let account = saved.account
         let choices = saved.topics
         saved = SavedState(installID: UUID().uuidString)
         saved.account = account
         saved.topics = choices
-        logouts = []
-        openLogouts = []
-        logoutTurns = [:]
     }
 
     mutating func credential(_ credential: String, turn: Int) {
@@ -86,6 +83,7 @@ extension RegistrationMachine {
         if key != nil, let byKey = logout?.byKey(after: response) { return updateLogout(id) { $0 = byKey } }
         // The logout has succeeded, or cannot succeed any more.
         removeLogout(id)
+        guard logout?.installID == saved.installID else { return }
         saved.eTag = response.isSuccess ? response.fields["etag"] : nil
     }
 
@@ -103,6 +101,7 @@ extension RegistrationMachine {
         let left = logouts.map(\.id).filter { logoutTurns[$0] == turn }
         for id in left {
             updateLogout(id) {
+                $0.deliveryKey = attempt.owner == nil ? nil : result.deliveryKey
                 $0.eTag = eTag
                 $0.isUncertain = false
             }
@@ -126,6 +125,8 @@ extension RegistrationMachine {
             // A logout elsewhere or a provider's verdict has changed the installation: the client's latest state wins.
             omitsIfMatch = true
         case (409, "session-ended"), (401, "credential-ended"): endedElsewhere()
+        // A user whose logout did not succeed still owns the installation, which has an older token.
+        case (403, "owned-installation"): becomeNewInstallation()
         case (401, _) where attempt.owner != nil && !isRenewed:
             isRenewed = true
         default:
@@ -161,7 +162,7 @@ extension RegistrationMachine {
 }
 
 extension QueuedLogout {
-    /// The same logout with the publishable key, if it may succeed after this response to the JWT.
+    /// The logout with the publishable key, if it may succeed after this response to the JWT.
     fileprivate func byKey(after response: PushRegistryClient.Response) -> QueuedLogout? {
         struct Result: Decodable {
             var status: String
@@ -172,11 +173,12 @@ extension QueuedLogout {
         let status = (try? JSONDecoder().decode(Result.self, from: response.body))?.status
         if response.isSuccess, status == "alreadyLoggedOut", !keepAnonymous {
             // The installation may be active without a user. Then the key logs it out.
+            logout.deliveryKey = nil
             logout.eTag = nil
             return logout
         }
-        // The JWT is too old or another user's. The generation is a proof as well, if it is still current.
+        // The JWT is too old or another user's. The delivery key is a proof as well, while the binding lasts.
         let isRefused = response.status == 401 || response.isSuccess && status == "outdated"
-        return isRefused && eTag != nil && !isUncertain ? logout : nil
+        return isRefused && deliveryKey != nil ? logout : nil
     }
 }

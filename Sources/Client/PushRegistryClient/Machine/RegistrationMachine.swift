@@ -123,7 +123,6 @@ struct RegistrationMachine: Sendable {
     }
 
     private mutating func registrationStep(at now: Date) -> Step {
-        logouts.removeAll { now >= $0.at + QueuedLogout.lifetime }
         guard token != nil || !logouts.isEmpty else { return .idle }
         if let retry, now < retry.until { return .wait(until: retry.until) }
         // Reads the device before anything is sent: the state may have been copied from another device.
@@ -199,7 +198,7 @@ struct RegistrationMachine: Sendable {
     private func step(for logout: QueuedLogout) -> Step? {
         if logout.credential == nil, openLogouts.contains(logout.id) { return .askLogoutCredential(logout.id) }
         guard let credential = logout.credential ?? key else { return nil }
-        let request = endpoint.logout(saved.installID, logout, credential: credential)
+        let request = endpoint.logout(logout, credential: credential)
         return .send(Call(purpose: .logout(logout.id), turn: turn, request: request))
     }
 

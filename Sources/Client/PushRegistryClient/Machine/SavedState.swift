@@ -65,25 +65,26 @@ struct SavedState: Sendable, Hashable, Codable {
     }
 }
 
-/// A logout that the registry has not acknowledged.
+/// A logout that the registry has not acknowledged. It is kept until the registry responds: the phone's clock may be
+/// wrong, so the registry decides whether it is too late.
 struct QueuedLogout: Sendable, Hashable, Codable {
     static let name = "logouts"
-    /// How long a logout is kept: the registry accepts a JWT for a logout up to 30 days after it expired.
-    static let lifetime: TimeInterval = 30 * 86_400
     /// The most queued logouts. If more users sign out offline, the oldest logout is dropped.
     static let countMax = 16
 
     var id = UUID()
-    var at: Date
-    /// The JWT of the user who logs out. Nil: the publishable key, which needs `eTag` to log an owner out.
+    /// The installation to log out. This phone may be another one by now.
+    var installID: String
+    /// The JWT of the user who logs out. Nil: the publishable key.
     var credential: String?
+    /// With it, the publishable key logs an owner out.
+    var deliveryKey: String?
     var eTag: String?
     /// Whether the outcome of a registration is unknown, so that the generation may be higher than `eTag`.
     var isUncertain: Bool
     var keepAnonymous: Bool
 
-    /// A JWT needs no generation, so an uncertain generation is left out.
-    var ifMatch: String? { isUncertain && credential != nil ? nil : eTag }
+    var ifMatch: String? { isUncertain ? nil : eTag }
 }
 
 extension QueuedLogout {
@@ -92,8 +93,9 @@ extension QueuedLogout {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
             id: try members.decodeIfPresent(UUID.self, forKey: .id) ?? UUID(),
-            at: try members.decode(Date.self, forKey: .at),
+            installID: try members.decode(String.self, forKey: .installID),
             credential: try members.decodeIfPresent(String.self, forKey: .credential),
+            deliveryKey: try members.decodeIfPresent(String.self, forKey: .deliveryKey),
             eTag: try members.decodeIfPresent(String.self, forKey: .eTag),
             isUncertain: try members.decodeIfPresent(Bool.self, forKey: .isUncertain) ?? false,
             keepAnonymous: try members.decodeIfPresent(Bool.self, forKey: .keepAnonymous) ?? false)

@@ -16,10 +16,16 @@ struct Endpoint: Sendable, Hashable {
         request("PUT", installation(installID), credential: credential, eTag: eTag, body: body.json)
     }
 
-    func logout(_ installID: String, _ logout: QueuedLogout, credential: String) -> Request {
-        request(
-            "POST", installation(installID) + ["logout"], credential: credential, eTag: logout.ifMatch,
+    /// - Parameter credential: the JWT of the logout. The publishable key needs the delivery key instead of the
+    ///   generation.
+    func logout(_ logout: QueuedLogout, credential: String) -> Request {
+        let deliveryKey = logout.credential == nil ? logout.deliveryKey : nil
+        var request = request(
+            "POST", installation(logout.installID) + ["logout"], credential: credential,
+            eTag: deliveryKey == nil ? logout.ifMatch : nil,
             body: Data(#"{"keepAnonymous":\#(logout.keepAnonymous)}"#.utf8))
+        request.fields["X-Delivery-Key"] = deliveryKey
+        return request
     }
 
     func topics(_ installID: String, credential: String) -> Request {

@@ -48,6 +48,8 @@ extension InMemoryRegistry {
             return field.hasPrefix("Bearer ") ? String(field.dropFirst(7)) : nil
         }
 
+        var deliveryKey: String? { request.fields["X-Delivery-Key"] }
+
         func json() throws(Refusal) -> JSON {
             guard let body = request.body, let value = try? JSONDecoder().decode(JSON.self, from: body) else {
                 throw Refusal(400, "malformed-json")

@@ -13,18 +13,18 @@ extension InMemoryRegistry {
         if case .user(let token) = caller, endings.contains(token, at: call.installID) {
             throw Refusal(409, "session-ended")
         }
+        let owner = try owner(after: call, by: caller, on: before) { $0.holds(body.token, body.provider) }
         try checkPrecondition(call, before, mayRead: mayRead(before, caller))
         let changesBinding =
-            before?.token != body.token || before?.provider != body.provider || before?.owner != caller.owner
-            || before?.state != .active
+            before?.holds(body.token, body.provider) != true || before?.owner != owner || before?.state != .active
         var installation =
             before
             ?? Installation(
                 provider: body.provider, generation: nextGeneration(), snapshot: body.snapshot, lastSeenAt: clock.now)
         if before == nil {
-            installation.owner = caller.owner
+            installation.owner = owner
         } else if changesBinding {
-            installation.change(to: caller.owner, .active, generation: nextGeneration())
+            installation.change(to: owner, .active, generation: nextGeneration())
         }
         if case .user(let token) = caller { installation.boundAt = token.iat }
         takeOver(body.token, body.provider, for: call.installID)
@@ -41,15 +41,30 @@ extension InMemoryRegistry {
         return .json(
             [
                 "installId": .string(call.installID), "generation": .integer(installation.generation),
-                "status": .string(status), "state": "active", "userId": JSON(installation.owner?.user),
+                "status": .string(status), "state": "active", "userId": JSON(caller.owner?.user),
                 "registerAgainBefore": .string((clock.now + Self.staleAfter).formatted(.iso8601)),
                 "deliveryKey": .string(installation.inbox.key), "epoch": .string(installation.inbox.epoch),
             ], status: before == nil ? 201 : 200, fields: ["etag": installation.eTag])
     }
 
+    /// The owner after a registration. The publishable key gets an owned installation with its delivery key, and then
+    /// the owner stays; or with the token that it holds, and then it becomes anonymous.
+    private func owner(
+        after call: Call, by caller: Caller, on before: Installation?, _ holds: (Installation) -> Bool
+    ) throws(Refusal) -> Owner? {
+        guard case .nobody = caller else { return caller.owner }
+        if let deliveryKey = call.deliveryKey {
+            guard deliveryKey == before?.inbox.key else { throw Refusal(403, "owned-installation") }
+            return before?.owner
+        }
+        guard let before, before.owner != nil else { return nil }
+        guard holds(before) else { throw Refusal(403, "owned-installation") }
+        return nil
+    }
+
     /// R1, R4: takes the token from its present holder.
     private func takeOver(_ token: String, _ provider: String, for installID: String) {
-        for (id, other) in installations where id != installID && other.token == token && other.provider == provider {
+        for (id, other) in installations where id != installID && other.holds(token, provider) {
             installations[id]?.change(to: nil, .superseded, generation: nextGeneration())
             installations[id]?.token = nil
         }
@@ -122,7 +137,10 @@ extension InMemoryRegistry {
                 token.sid != nil || token.iat >= installation.boundAt
             else { return loggedOut(call.installID, "outdated", caller) }
         case .nobody:
-            guard installation.owner == nil || field != nil && isCurrent else { throw Refusal(403, "forbidden") }
+            // An owned installation needs its delivery key, and one that has ended is not accepted for any.
+            guard call.deliveryKey.map({ $0 == installation.inbox.key }) ?? (installation.owner == nil) else {
+                throw Refusal(403, "forbidden")
+            }
             guard isCurrent else { return loggedOut(call.installID, "outdated", caller) }
             guard installation.state == .active else { return loggedOut(call.installID, "alreadyLoggedOut", caller) }
         }
@@ -151,6 +169,8 @@ extension InMemoryRegistry {
 
 extension InMemoryRegistry.Installation {
     var eTag: String { "\"\(generation)\"" }
+
+    func holds(_ token: String, _ provider: String) -> Bool { self.token == token && self.provider == provider }
 }
 
 /// The members of a registration's body that this registry uses.
