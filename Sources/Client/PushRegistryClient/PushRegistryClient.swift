@@ -97,6 +97,12 @@ extension PushRegistryClient {
         wake()
     }
 
+    /// Reports that the system gave no token: call it in `didFailToRegisterForRemoteNotificationsWithError`.
+    public func didFailToRegister(_ error: any Error) {
+        machine.tokenFailure = error.localizedDescription
+        wake()
+    }
+
     /// Reports that something may have changed: the app came to the foreground, or the permission, the locale or the
     /// time zone changed. Any number of calls leads to at most one request, and to none if nothing changed.
     public func refresh() {

@@ -7,8 +7,11 @@ extension PushRegistryClient {
         case notRegistered
         /// Registered. The client registers again before `until`, if it runs.
         case registered(until: Date)
+        /// The system gave the app no token: the reason is that of `didFailToRegister`.
+        case noToken(reason: String)
         /// The registry, the network, the storage or the credential is not available. The client tries again by itself.
-        case waiting(until: Date)
+        /// If an earlier registration is valid until `registeredUntil`, pushes arrive meanwhile.
+        case waiting(until: Date, registeredUntil: Date?)
         /// The app signed the user out. The logout may still be queued.
         case signedOut
         /// The session was ended elsewhere: sign the user out in the app. No push arrives until the next `signIn`.

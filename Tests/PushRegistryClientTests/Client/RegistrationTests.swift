@@ -77,6 +77,21 @@ struct ClientRegistrationTests {
         #expect(await client.settled().isRegistered)
     }
 
+    @Test func failureToGetAToken_isReported_untilThereIsOne() async throws {
+        let phone = Phone()
+        let client = phone.launch()
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didFailToRegister(CocoaError(.featureUnsupported))
+        let reason = CocoaError(.featureUnsupported).localizedDescription
+        #expect(await client.settled() == .noToken(reason: reason))
+        await client.didRegister(token: Phone.token, provider: .apns)
+        #expect(await client.settled().isRegistered)
+        // The system may fail to renew the token of a phone that is registered.
+        let next = phone.launch()
+        await next.didFailToRegister(CocoaError(.featureUnsupported))
+        #expect(await next.settled().isRegistered)
+    }
+
     @Test func registration_isAnonymous_untilTheFirstSignIn_ifTheAppHasTheKey() async throws {
         let phone = Phone()
         let client = phone.launch()

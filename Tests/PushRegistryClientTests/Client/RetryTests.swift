@@ -33,7 +33,7 @@ struct ClientRetryTests {
         let phone = Phone()
         await phone.registry.failNext(status: status, retryAfter: 30)
         let client = await phone.launch(as: "alice")
-        #expect(await client.settled() == .waiting(until: phone.clock.now + 30.5))
+        #expect(await client.settled() == .waiting(until: phone.clock.now + 30.5, registeredUntil: nil))
         // The registry named the time: an eager app does not shorten it.
         await client.refresh()
         await client.settled()
@@ -70,6 +70,38 @@ struct ClientRetryTests {
         phone.set { $0.device.appVersion = "2.0" }
         await client.refresh()
         #expect(await client.settled().isRegistered)
+    }
+
+    /// The registry was not set up yet, or the phone's clock was wrong.
+    @Test(arguments: [401, 403, 404])
+    func refusal_thatMayPass_isRepeated_whenTheAppComesToTheForeground(_ status: Int) async throws {
+        let phone = Phone()
+        let refusals = status == 401 ? 2 : 1
+        for _ in 0..<refusals { await phone.registry.failNext(status: status, code: "a-fault") }
+        let client = await phone.launch(as: "alice")
+        #expect(await client.settled().problem?.status == status)
+        // An eager app does not shorten it.
+        await client.refresh()
+        await client.settled()
+        #expect(await phone.calls.count == refusals)
+        phone.clock.advance(by: 60)
+        await client.refresh()
+        #expect(await client.settled().isRegistered)
+    }
+
+    @Test func waitingState_tellsWhetherThePhoneIsRegistered() async throws {
+        let phone = Phone()
+        _ = await phone.launch(as: "alice")
+        let until = phone.clock.now + 60 * 86_400
+        await phone.registry.setReachable(false)
+        phone.clock.advance(by: 86_400)
+        let client = await phone.launch(as: "alice")
+        #expect(await client.settled() == .waiting(until: phone.clock.now + 0.5, registeredUntil: until))
+        // It is registered, but not for bob.
+        await client.signIn { phone.registry.credential(user: "bob") }
+        await client.settled()
+        await client.refresh()
+        #expect(await client.settled() == .waiting(until: phone.clock.now + 2, registeredUntil: nil))
     }
 
     @Test func credential_isAskedForAgain_once_after401() async throws {

@@ -94,7 +94,7 @@ extension PushRegistryClient {
 extension PushRegistryClient.State {
     var isRegistered: Bool { if case .registered = self { true } else { false } }
 
-    var retryAt: Date? { if case .waiting(let until) = self { until } else { nil } }
+    var retryAt: Date? { if case .waiting(let until, _) = self { until } else { nil } }
 
     var problem: PushRegistryClient.Problem? { if case .misconfigured(let problem) = self { problem } else { nil } }
 }

@@ -29,6 +29,7 @@ extension RegistrationMachine {
 
     mutating func didRegister(_ token: PushRegistryClient.DeviceToken, at now: Date) {
         self.token = token
+        tokenFailure = nil
         refresh(at: now)
     }
 
@@ -37,6 +38,7 @@ extension RegistrationMachine {
         deviceIsStale = true
         retry?.hurry(at: now)
         receiptRetry?.hurry(at: now)
+        if let halt, halt.mayPass, now >= halt.at + Self.haltSecondsMin { self.halt?.until = now }
     }
 
     mutating func receiptStored() {

@@ -130,7 +130,9 @@ extension RegistrationMachine {
         case (401, _) where attempt.owner != nil && !isRenewed:
             isRenewed = true
         default:
-            halt = Halt(problem: problem, digest: attempt.digest, turn: turn, until: now + Self.repeatInterval)
+            halt = Halt(
+                problem: problem, digest: attempt.digest, turn: turn, at: now, until: now + Self.repeatInterval,
+                mayPass: [401, 403, 404].contains(response.status))
         }
     }
 }
@@ -155,9 +157,17 @@ extension RegistrationMachine {
         case .signedOut: return .signedOut
         case .anonymous, .user: break
         }
-        if let retry { return .waiting(until: retry.until) }
+        if let retry { return .waiting(until: retry.until, registeredUntil: registeredUntil) }
         if let registration = saved.registration { return .registered(until: registration.until) }
-        return .notRegistered
+        return tokenFailure.map { .noToken(reason: $0) } ?? .notRegistered
+    }
+
+    /// Nil if the registration may be that of another user.
+    private var registeredUntil: Date? {
+        guard let registration = saved.registration, !ownerIsUnchecked || replacedCredential == nil,
+            saved.attempt.map({ $0.owner == registration.owner }) ?? true
+        else { return nil }
+        return registration.until
     }
 }
 

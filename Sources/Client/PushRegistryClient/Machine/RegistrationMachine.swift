@@ -37,12 +37,18 @@ struct RegistrationMachine: Sendable {
         let problem: PushRegistryClient.Problem
         let digest: UInt64
         let turn: Int
-        let until: Date
+        let at: Date
+        var until: Date
+        /// Whether the fault may be one of the registry's configuration or of a clock, not of the body.
+        let mayPass: Bool
     }
 
     /// An unchanged registration is repeated after this time: the registry records `lastSeenAt` once a day, and a
     /// registration makes an installation active again after a provider's verdict (R10).
     static let repeatInterval: TimeInterval = 86_400
+    /// After this time, an app in the foreground repeats a refused registration that may pass: a million phones with
+    /// eager apps must not call a registry all the time that refuses them.
+    static let haltSecondsMin: TimeInterval = 60
 
     let endpoint: Endpoint
     let key: String?
@@ -57,6 +63,8 @@ struct RegistrationMachine: Sendable {
 
     // Values that the app has reported in this process.
     var token: PushRegistryClient.DeviceToken?
+    /// Why the system gave no token.
+    var tokenFailure: String?
     var snapshot: PushRegistryClient.DeviceSnapshot?
     var deviceIsStale = true
     var hasCredential = false
