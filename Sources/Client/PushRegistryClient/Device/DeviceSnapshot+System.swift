@@ -12,7 +12,8 @@ extension PushRegistryClient.DeviceSnapshot {
     ///
     /// On Linux, the device is the computer and the settings are unknown.
     ///
-    /// - Throws: if the keychain cannot be read now. The client tries again later.
+    /// - Throws: if the keychain cannot be read yet. The client tries again later. If it fails for good, the snapshot
+    ///   has no `keychainId` and no fingerprint.
     public static func current() async throws -> Self {
         let device = try await PushRegistryClient.Device.current()
         #if canImport(UserNotifications)
@@ -22,7 +23,7 @@ extension PushRegistryClient.DeviceSnapshot {
         #else
         let settings = PushRegistryClient.NotificationSettings(authorizationStatus: .unknown)
         #endif
-        return Self(device: device, settings: settings, fingerprint: device.vendorId)
+        return Self(device: device, settings: settings, fingerprint: device.keychainId)
     }
 }
 
@@ -39,7 +40,8 @@ extension PushRegistryClient.Device {
             deviceModel: machine, systemName: system.systemName, systemVersion: system.systemVersion,
             appVersion: appVersion)
         device.vendorId = system.identifierForVendor?.uuidString
-        device.keychainId = try KeychainID.read()
+        let keychainID = try SystemKeychain().item("keychainId") { Data(UUID().uuidString.utf8) }
+        device.keychainId = keychainID.map { String(decoding: $0, as: UTF8.self) }
         return device
     }
     #else

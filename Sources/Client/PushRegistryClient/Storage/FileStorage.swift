@@ -1,20 +1,28 @@
 import Foundation
 
 extension PushRegistryClient {
-    /// One file for each value, in a folder that is excluded from backups.
+    /// One file for each value, in a folder that is excluded from backups. On Apple platforms, values that may contain
+    /// a credential are encrypted with a key in the keychain.
     ///
     /// With a notification service extension, use a folder of the app group that both share.
     public struct FileStorage: Storage {
         private let folder: URL
+        private let seal: Seal?
 
         /// - Parameter folder: created with the first value, and readable only by the user of the process.
         public init(folder: URL) {
+            self.init(folder: folder, seal: .ofSystem)
+        }
+
+        init(folder: URL, seal: Seal?) {
             self.folder = folder
+            self.seal = seal
         }
 
         public func read(_ name: String) throws -> Data? {
             do {
-                return try Data(contentsOf: file(name))
+                let data = try Data(contentsOf: file(name))
+                return try seal?.open(data) ?? data
             } catch let error as CocoaError where error.isNoSuchFile {
                 return nil
             }
@@ -23,6 +31,7 @@ extension PushRegistryClient {
         public func write(_ data: Data, to name: String, protection: StorageProtection) throws {
             try makeFolder()
             let file = file(name)
+            let data = protection == .always ? data : try seal?.close(data) ?? data
             try data.write(to: file, options: protection.writingOptions)
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
         }
