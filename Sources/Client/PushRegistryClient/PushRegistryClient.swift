@@ -23,6 +23,7 @@ public actor PushRegistryClient {
     let key: String?
     private let readDevice: DeviceReader
     private let jitter: @Sendable () -> Double
+    private let services: SystemServices
 
     var machine: RegistrationMachine
     /// The credential of the user who is signed in.
@@ -32,6 +33,10 @@ public actor PushRegistryClient {
 
     private var isWorking = false
     private var sleeper: Task<Void, Never>?
+    /// Waits for the network, while a failed call waits.
+    private var listener: Task<Void, Never>?
+    /// Ends the time in the background for a logout.
+    private var stopRunning: (@Sendable () -> Void)?
     private var settledWaiters: [CheckedContinuation<Void, Never>] = []
     private var observers: [UUID: AsyncStream<State>.Continuation] = [:]
     private var published: State?
@@ -53,6 +58,15 @@ public actor PushRegistryClient {
         transport: any Transport = URLSessionTransport(), clock: any Clock = SystemClock(),
         jitter: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
     ) {
+        self.init(
+            url: url, app: app, key: key, storage: storage, device: device, transport: transport, clock: clock,
+            jitter: jitter, services: .current)
+    }
+
+    init(
+        url: URL, app: String, key: String?, storage: any Storage, device: @escaping DeviceReader,
+        transport: any Transport, clock: any Clock, jitter: @escaping @Sendable () -> Double, services: SystemServices
+    ) {
         endpoint = Endpoint(url: url, app: app)
         self.key = key
         self.storage = storage
@@ -60,11 +74,14 @@ public actor PushRegistryClient {
         self.transport = transport
         self.clock = clock
         self.jitter = jitter
+        self.services = services
         machine = RegistrationMachine(endpoint: endpoint, key: key)
     }
 
     deinit {
         sleeper?.cancel()
+        listener?.cancel()
+        stopRunning?()
         for observer in observers.values { observer.finish() }
     }
 }
@@ -111,7 +128,8 @@ extension PushRegistryClient {
     }
 
     /// Reports that the user signed out. It returns as soon as the logout is stored. The client sends the logout as
-    /// soon as it reaches the registry, and before any later registration.
+    /// soon as it reaches the registry, and before any later registration. Meanwhile it asks the system not to suspend
+    /// the app: the phone may go into the pocket now.
     ///
     /// - Parameter keepAnonymous: whether the installation stays registered without a user.
     /// - Throws: `Failure.storageUnavailable` if the logout cannot be stored. The client sends it nevertheless, if the
@@ -120,6 +138,7 @@ extension PushRegistryClient {
         load()
         if let id = machine.handle(.signOut(keepAnonymous: keepAnonymous), at: clock.now) { leaving[id] = credential }
         credential = nil
+        if stopRunning == nil { stopRunning = services.keepRunning() }
         defer { wake() }
         guard persist() else { throw Failure.storageUnavailable }
     }
@@ -168,6 +187,8 @@ extension PushRegistryClient {
     func wake() {
         sleeper?.cancel()
         sleeper = nil
+        listener?.cancel()
+        listener = nil
         publish()
         guard !isWorking else { return }
         isWorking = true
@@ -182,6 +203,8 @@ extension PushRegistryClient {
         }
         _ = persist()
         isWorking = false
+        stopRunning?()
+        stopRunning = nil
         for waiter in settledWaiters { waiter.resume() }
         settledWaiters = []
     }
@@ -211,6 +234,12 @@ extension PushRegistryClient {
         sleeper = Task { [weak self, clock] in
             guard (try? await clock.sleep(until: date)) != nil else { return }
             await self?.wake()
+        }
+        listener?.cancel()
+        guard machine.retry != nil else { return }
+        listener = Task { [weak self, services] in
+            await services.networkReturn()
+            if !Task.isCancelled { await self?.refresh() }
         }
     }
 

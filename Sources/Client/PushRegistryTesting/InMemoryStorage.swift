@@ -1,9 +1,7 @@
 import Foundation
 import PushRegistryClient
-import Synchronization
 
 /// A storage for tests. It outlives a client, so a second client with the same storage is the app's next launch.
-@available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
 public final class InMemoryStorage: PushRegistryClient.Storage {
     /// The storage cannot be read or written, as on a phone before its first unlock or with a full disk.
     public struct Unavailable: Error {
@@ -15,15 +13,15 @@ public final class InMemoryStorage: PushRegistryClient.Storage {
         var isAvailable = true
     }
 
-    private let state: Mutex<State>
+    private let state: LockedState<State>
 
     public init() {
-        state = Mutex(State())
+        state = LockedState(State())
     }
 
     /// A copy, as after a restored backup or a transfer to another phone.
     public init(copying other: InMemoryStorage) {
-        state = Mutex(State(values: other.state.withLock { $0.values }))
+        state = LockedState(State(values: other.state.withLock { $0.values }))
     }
 
     public var isAvailable: Bool {
@@ -50,7 +48,7 @@ public final class InMemoryStorage: PushRegistryClient.Storage {
         try access { $0.keys.filter { $0.hasPrefix(prefix) }.sorted() }
     }
 
-    private func access<Value: Sendable>(_ body: (inout [String: Data]) -> Value) throws -> Value {
+    private func access<Value: Sendable>(_ body: @Sendable (inout [String: Data]) -> Value) throws -> Value {
         try state.withLock { state in
             guard state.isAvailable else { throw Unavailable() }
             return body(&state.values)

@@ -1,9 +1,7 @@
 import Foundation
 import PushRegistryClient
-import Synchronization
 
 /// A clock that only the test advances. No task waits for it in real time.
-@available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
 public final class ManualClock: PushRegistryClient.Clock {
     private struct Sleeper {
         let until: Date
@@ -17,10 +15,10 @@ public final class ManualClock: PushRegistryClient.Clock {
         var cancelled: Set<UUID> = []
     }
 
-    private let state: Mutex<State>
+    private let state: LockedState<State>
 
     public init(now: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
-        state = Mutex(State(now: now))
+        state = LockedState(State(now: now))
     }
 
     public var now: Date { state.withLock { $0.now } }

@@ -72,6 +72,44 @@ struct ClientRetryTests {
         #expect(await client.settled().isRegistered)
     }
 
+    @Test func network_isTriedAtOnce_whenItIsBack() async throws {
+        let phone = Phone()
+        await phone.registry.setReachable(false)
+        let (returns, networkIsBack) = AsyncStream.makeStream(of: Void.self)
+        let services = SystemServices(
+            networkReturn: { _ = await returns.first { _ in true } }, keepRunning: SystemServices.current.keepRunning)
+        let client = phone.launch(services: services)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        #expect(await client.settled().retryAt != nil)
+        await phone.registry.setReachable(true)
+        networkIsBack.yield()
+        #expect(await client.state(\.isRegistered) != nil)
+    }
+
+    @Test func backgroundRefresh_isDue_atTheNextAttempt_orBeforeTheInstallationIsStale() async throws {
+        let phone = Phone()
+        let client = phone.launch()
+        #expect(await client.backgroundRefreshDate == nil)
+        await phone.registry.setReachable(false)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.didRegister(token: Phone.token, provider: .apns)
+        await client.settled()
+        #expect(await client.backgroundRefreshDate == phone.clock.now + 0.5)
+        await phone.registry.setReachable(true)
+        await client.refresh()
+        await client.settled()
+        #expect(await client.backgroundRefreshDate == phone.clock.now + 30 * 86_400)
+        await phone.registry.setReachable(false)
+        try await client.signOut()
+        await client.settled()
+        #expect(await client.backgroundRefreshDate == phone.clock.now + 0.5)
+        await phone.registry.setReachable(true)
+        await client.refresh()
+        await client.settled()
+        #expect(await client.backgroundRefreshDate == nil)
+    }
+
     /// The registry was not set up yet, or the phone's clock was wrong.
     @Test(arguments: [401, 403, 404])
     func refusal_thatMayPass_isRepeated_whenTheAppComesToTheForeground(_ status: Int) async throws {

@@ -3,6 +3,8 @@ import PushRegistryClient
 import PushRegistryTesting
 import Testing
 
+@testable import PushRegistryClient
+
 @Suite("A sign-out reaches the registry, however late")
 struct ClientSignOutTests {
     @Test func signOut_logsOut_withCredentialAndGeneration() async throws {
@@ -203,6 +205,31 @@ struct ClientSignOutTests {
         await client.settled()
         #expect(phone.storage.values["logouts"] == nil)
         #expect(await phone.calls == ["PUT", "POST logout"])
+    }
+
+    /// The phone goes into the pocket.
+    @Test func signOut_keepsTheAppRunning_untilTheLogoutIsSent() async throws {
+        let phone = Phone()
+        _ = await phone.launch(as: "alice")
+        let (begun, ended) = (Counter(), Counter())
+        let services = SystemServices(
+            networkReturn: SystemServices.current.networkReturn,
+            keepRunning: {
+                begun.next()
+                return { ended.next() }
+            })
+        let gate = GatedTransport(phone.registry)
+        let client = phone.launch(transport: gate, services: services)
+        await client.signIn { phone.registry.credential(user: "alice") }
+        await client.settled()
+        #expect(begun.value == 0)
+        try await client.signOut()
+        await gate.arrival()
+        #expect(begun.value == 1 && ended.value == 0)
+        await gate.open()
+        await client.settled()
+        #expect(begun.value == 1 && ended.value == 1)
+        #expect(await phone.installation?.state == "loggedOut")
     }
 
     @Test func signOut_throws_whenItCannotBeStored_andIsSentNevertheless() async throws {

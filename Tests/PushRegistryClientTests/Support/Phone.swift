@@ -4,6 +4,8 @@ import PushRegistryTesting
 import Synchronization
 import Testing
 
+@testable import PushRegistryClient
+
 /// A phone with one app: its storage and its settings outlive the process. The registry is in memory.
 final class Phone: Sendable {
     static let token = String(repeating: "5f", count: 32)
@@ -26,11 +28,13 @@ final class Phone: Sendable {
     /// A new process.
     ///
     /// - Parameter key: whether the app has the publishable key.
-    func launch(key: Bool = true, transport: (any PushRegistryClient.Transport)? = nil) -> PushRegistryClient {
+    func launch(
+        key: Bool = true, transport: (any PushRegistryClient.Transport)? = nil, services: SystemServices = .current
+    ) -> PushRegistryClient {
         PushRegistryClient(
             url: registry.url, app: registry.app, key: key ? registry.key : nil, storage: storage,
             device: { try self.device.withLock { $0 }.get() }, transport: transport ?? registry, clock: clock,
-            jitter: { 0.5 })
+            jitter: { 0.5 }, services: services)
     }
 
     /// A new process of an app whose user is signed in.

@@ -183,6 +183,13 @@ struct RegistrationMachine: Sendable {
         return min(last.at + Self.repeatInterval, last.at + last.until.timeIntervalSince(last.at) / 2)
     }
 
+    /// When the next call is due if nobody opens the app.
+    var backgroundDate: Date? {
+        if let retry { return retry.until }
+        guard let last = saved.registration, saved.account == .user || saved.account == .anonymous else { return nil }
+        return last.at + last.until.timeIntervalSince(last.at) / 2
+    }
+
     private func body() -> SentRegistrationBody? {
         guard let token, let snapshot else { return nil }
         return SentRegistrationBody(
