@@ -32,7 +32,7 @@ install: ## Install the built binary and the units of systemd (DESTDIR, PREFIX)
 CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Migrations|PushRegistry|PushRegistryClient|$\
 	Receipts|RegistryAPI|StrictJSON|Telemetry)Tests\.
 # Tests that run compilers and other languages.
-PACKAGE = PushRegistryClientTests\.(Dependency|Sample)Tests
+PACKAGE = PushRegistryClientTests\.(Dependency|Platform|Sample)Tests
 # Tests that need both cores: thousands of calls one after another, and hundreds at once. Those of the calendar move
 # PostgreSQL's clock by libfaketime.
 ALONE = CalendarTests|ManyRacesTests|MassExpiryTests|PermutationTests|EndToEndTests\.ModelTests
@@ -47,7 +47,7 @@ test: packages .build/axe ## Run all tests, on throw-away PostgreSQL clusters an
 	.ci/tests --skip-build --filter '$(ALONE)'
 	.ci/tests --skip-build --filter '^ConsoleTests\.'
 
-test-package: packages ## Build an app that depends on the client alone, and run the samples of the documentation
+test-package: packages ## Build an app that depends on the client alone, check the client's types, and run the samples
 	.ci/tests --filter '$(PACKAGE)'
 
 AXE = axe-playwright-python==0.1.8

@@ -15,7 +15,7 @@ struct DependencyTests {
 
     /// From a repository, as apps get it.
     @Test func app_buildsWithThreeLines_andResolvesNoOtherPackage() async throws {
-        try await withFolder { folder in
+        try await Toolchain.withFolder { folder in
             let repository = try await Self.repository(in: folder)
             let app = try Self.app(in: folder, #".package(url: "\#(repository)", from: "1.0.0", traits: [])"#)
             let resolved = try await Toolchain.run(["swift", "package", "resolve"], in: app)
@@ -34,7 +34,7 @@ struct DependencyTests {
 
     /// From a folder beside it.
     @Test func app_hasOneDependency_ifItUsesAFolder() async throws {
-        try await withFolder { folder in
+        try await Toolchain.withFolder { folder in
             let root = folder.appending(path: "push-registry")
             try FileManager.default.createSymbolicLink(at: root, withDestinationURL: Toolchain.packageRoot)
             let app = try Self.app(in: folder, #".package(path: "\#(root.path)", traits: [])"#)
@@ -109,12 +109,5 @@ struct DependencyTests {
             try #require(run.status == 0, "\(run.output)")
         }
         return "file://\(repository.path)"
-    }
-
-    private func withFolder(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-app-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder)
     }
 }

@@ -24,6 +24,14 @@ enum Toolchain {
         }
     }
 
+    /// Lends a temporary folder.
+    static func withFolder(_ body: (URL) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
     /// Runs a program to its end, with the lowest priority: compilers would take the cores from tests that race.
     ///
     /// - Returns: its exit status, and what it wrote to standard output and standard error, in a file meanwhile: a full

@@ -108,7 +108,8 @@ extension PushRegistryClient.NotificationSettings.Authorization {
         #if os(iOS)
         case .ephemeral: self = .ephemeral
         #endif
-        @unknown default: self = .unknown
+        // Not `@unknown`: other platforms have the case of App Clips, too, without App Clips.
+        default: self = .unknown
         }
     }
 }
