@@ -1,10 +1,7 @@
 import ArgumentParser
 import Foundation
 import HTTPServer
-import HTTPWire
 import Logging
-import RegistryAPI
-import RegistryStore
 import Testing
 
 @testable import push_registry
@@ -20,7 +17,7 @@ struct SettingsReaderTests {
     }
 
     private func refusal(
-        flags: [String: String?] = [:], environment: [String: String] = [:], file: String? = nil
+        flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil
     ) -> String? {
         do {
             _ = try Settings(SettingsReader(flags: flags, environment: environment, file: file))
@@ -33,23 +30,23 @@ struct SettingsReaderTests {
     @Test func flag_overridesEnvironment_overridesFile() throws {
         try withFile(#"{"eventLoops": 2, "connectionsMax": 500, "logLevel": "debug"}"#) { file in
             let reader = try SettingsReader(
-                flags: ["eventLoops": "4", "listen": nil],
+                flags: ["eventLoops": "4"],
                 environment: ["PUSH_REGISTRY_EVENT_LOOPS": "3", "PUSH_REGISTRY_CONNECTIONS_MAX": "700"], file: file)
             #expect(reader.string("eventLoops") == "4" && reader.source("eventLoops") == .flag("--event-loops"))
             #expect(reader.string("connectionsMax") == "700")
             #expect(reader.source("connectionsMax") == .variable("PUSH_REGISTRY_CONNECTIONS_MAX"))
             #expect(reader.source("logLevel") == .file(file) && reader.source("listen") == .standard)
             let settings = try Settings(reader)
-            #expect(settings.eventLoops == 4 && settings.connections.connectionsMax == 700)
-            #expect(settings.logLevel == .debug && settings.listen.map(\.description) == ["127.0.0.1:8080"])
+            #expect(settings.eventLoops == 4 && settings.server.connectionsMax == 700)
+            #expect(settings.logLevel == .debug && settings.server.addresses.map(\.description) == ["127.0.0.1:8080"])
         }
     }
 
     @Test func numbersInTheFile_count() throws {
         try withFile(#"{"connectionsMax": 500, "eventLoops": 4, "drainDelay": "PT3S"}"#) { file in
             let settings = try Settings(SettingsReader(flags: [:], environment: [:], file: file))
-            #expect(settings.connections.connectionsMax == 500 && settings.eventLoops == 4)
-            #expect(settings.connections.drainDelay == .seconds(3))
+            #expect(settings.server.connectionsMax == 500 && settings.eventLoops == 4)
+            #expect(settings.drainDelay == .seconds(3))
         }
     }
 
@@ -117,37 +114,6 @@ struct SettingsReaderTests {
         }
     }
 
-    /// The defaults that `push-registry config` prints are true: setting them explicitly changes nothing.
-    @Test func printedDefaults_areTheRealDefaults() throws {
-        let printed = Dictionary(
-            uniqueKeysWithValues: SettingsCatalog.all.filter { !$0.standard.hasPrefix("(") }.map {
-                ($0.name, $0.standard)
-            })
-        let (absent, explicit) = (try Settings(SettingsReader([:])), try Settings(SettingsReader(printed)))
-        #expect(absent.listen == explicit.listen && absent.dataDirectory == explicit.dataDirectory)
-        #expect(absent.logLevel == explicit.logLevel && absent.accessLogInterval == explicit.accessLogInterval)
-        let (server, explicitServer) = (configuration(absent), configuration(explicit))
-        #expect(server.connectionsMax == explicitServer.connectionsMax)
-        #expect("\(server.timeouts)" == "\(explicitServer.timeouts)")
-        #expect(absent.connections.drainDelay == explicit.connections.drainDelay)
-        #expect(absent.audiences.limits.statementTimeout == explicit.audiences.limits.statementTimeout)
-        #expect(absent.audiences.limits.exportDeadline == explicit.audiences.limits.exportDeadline)
-        #expect(absent.audiences.limits.connections == explicit.audiences.limits.connections)
-        #expect(absent.cleanUp.maxShare == explicit.cleanUp.maxShare)
-        #expect(absent.cleanUp.historyRetention == explicit.cleanUp.historyRetention)
-        #expect(absent.sizes.wire.targetBytesMax == explicit.sizes.wire.targetBytesMax)
-        #expect(absent.sizes.wire.headerBytesMax == explicit.sizes.wire.headerBytesMax)
-        #expect(absent.sizes.wire.fieldsMax == explicit.sizes.wire.fieldsMax)
-        #expect(absent.sizes.bodies.registrationBytesMax == explicit.sizes.bodies.registrationBytesMax)
-        #expect(absent.sizes.bodies.feedbackBytesMax == explicit.sizes.bodies.feedbackBytesMax)
-    }
-
-    private func configuration(_ settings: Settings) -> HTTPServerConfiguration {
-        var configuration = HTTPServerConfiguration(addresses: [])
-        settings.connections.apply(to: &configuration)
-        return configuration
-    }
-
     /// The page lists every setting.
     @Test func page_namesEverySetting() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -155,10 +121,10 @@ struct SettingsReaderTests {
         let page = try String(
             contentsOf: folder.appending(path: "Sources/Command/push-registry/Documentation.docc/Settings.md"),
             encoding: .utf8)
-        for entry in SettingsCatalog.all {
-            #expect(page.contains("`\(entry.flag ?? entry.variable)`"), "\(entry.name)")
-            if !entry.standard.hasPrefix("(") {
-                #expect(page.contains("`\(entry.standard)`"), "\(entry.name): \(entry.standard)")
+        for setting in Setting.all {
+            #expect(page.contains("`\(setting.flag ?? setting.variable)`"), "\(setting.name)")
+            if let standard = setting.standardText {
+                #expect(page.contains("`\(standard)`"), "\(setting.name): \(standard)")
             }
         }
     }

@@ -46,7 +46,7 @@ extension CleanUpCommand {
 
         @OptionGroup var common: CommonOptions
         @Flag(help: "Print what a run would do, without changing or recording anything.") var dryRun = false
-        @OptionGroup var limits: CleanUpOptions
+        @OptionGroup var limits: SettingOptions<Setting.NightJob>
         @Option(
             help: ArgumentHelp(
                 "Clean up only this app; repeatable. History, which all apps share, is not changed.", valueName: "app"))
@@ -58,9 +58,9 @@ extension CleanUpCommand {
             options.isDryRun = dryRun
             options.apps = Set(try app.map { try $0.asAppID() })
             options.process = ThisProcess.name
-            let settings = try await common.settings(limits.flags)
-            options.breaker = CleanUpBreaker(maxShare: settings.cleanUp.maxShare)
-            options.historyRetention = settings.cleanUp.historyRetention
+            let settings = try await common.settings(limits.texts)
+            options.breaker = CleanUpBreaker(maxShare: settings.retiredShareMax)
+            options.historyRetention = settings.historyRetention
             let report = try await withCleanUp(settings, isQuiet: json) { [options] cleanUp in
                 let line = ProgressLine()
                 defer { line.clear() }

@@ -11,22 +11,14 @@ struct ConfigCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
     @OptionGroup var serving: ServingOptions
-    @OptionGroup(title: "Connections") var connections: ConnectionOptions
-    @OptionGroup(title: "Sizes") var sizes: SizeOptions
-    @OptionGroup(title: "Limits of an address") var addressLimits: AddressLimitOptions
-    @OptionGroup(title: "Audiences") var audiences: AudienceOptions
-    @OptionGroup(title: "Key sets") var keySets: KeySetOptions
-    @OptionGroup(title: "Night job") var cleanUp: CleanUpOptions
+    @OptionGroup(title: "Night job") var nightJob: SettingOptions<Setting.NightJob>
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let groups = [
-            connections.flags, sizes.flags, addressLimits.flags, audiences.flags, keySets.flags, cleanUp.flags,
-        ]
-        let reader = try common.reader(groups.reduce(serving.flags) { $0.merging($1) { own, _ in own } })
+        let reader = try common.reader(serving.texts.merging(nightJob.texts) { own, _ in own })
         // Validates all values.
         _ = try Settings(reader)
-        let lines = SettingsCatalog.all.map { Line($0, reader) }
+        let lines = Setting.all.map { Line($0, reader) }
         if json { return try printJSON(["settings": lines]) }
         let (names, values) = (lines.map(\.name.count).max() ?? 0, lines.map(\.value.count).max() ?? 0)
         for line in lines { print(line.text(names, values)) }
@@ -39,11 +31,11 @@ extension ConfigCommand {
         let value: String
         let from: String
 
-        init(_ entry: SettingEntry, _ reader: SettingsReader) {
-            name = entry.name
-            let text = reader.string(entry.name)
-            value = entry.isSecret && text != nil ? "(secret)" : text ?? entry.standard
-            from = reader.source(entry.name).text
+        init(_ setting: Setting, _ reader: SettingsReader) {
+            name = setting.name
+            let text = reader.string(setting.name)
+            value = setting.isSecret && text != nil ? "(secret)" : text ?? setting.standard
+            from = reader.source(setting.name).text
         }
 
         func text(_ nameWidth: Int, _ valueWidth: Int) -> String {

@@ -44,7 +44,7 @@ struct KeysCommand: AsyncParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let roles = try Set(role.map { try $0.asRole() })
+            let roles = try Set(role.map(asRole))
             guard !roles.isEmpty else { throw ValidationError("A key requires at least one --role.") }
             let new = try await withDirectory(common, isQuiet: json) { directory in
                 let new = NewKey(of: try await directory.current().app(app), name: name, roles: roles)
@@ -99,4 +99,12 @@ private struct KeyLine: Encodable, Sendable {
         let use = lastUsedAt.map { "last used \($0)" } ?? "never used"
         return "\(id)  \(roles.joined(separator: ","))  \(name)  (\(state), \(use))"
     }
+}
+
+private func asRole(_ text: String) throws -> Role {
+    guard let role = Role(rawValue: text) else {
+        let names = Role.allCases.map(\.rawValue).joined(separator: ", ")
+        throw ValidationError("\(text) is not a role. The roles are \(names).")
+    }
+    return role
 }

@@ -41,10 +41,10 @@ extension Database {
 
 /// Lends the audiences of an app in the command's database.
 func withAudiences<Value: Sendable>(
-    _ options: CommonOptions, _ audiences: AudienceOptions, app: String, isQuiet: Bool,
+    _ options: CommonOptions, _ audiences: SettingOptions<Setting.Audiences>, app: String, isQuiet: Bool,
     _ body: (AudienceConsole) async throws -> Value
 ) async throws -> Value {
-    let settings = try await options.settings(audiences.flags)
+    let settings = try await options.settings(audiences.texts)
     let logger = ProcessLogging.start(settings)
     return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
         let found = try await database.withDirectory(logger: logger) { try await $0.current().app(app) }

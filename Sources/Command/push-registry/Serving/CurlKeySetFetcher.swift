@@ -6,10 +6,10 @@ import RegistryAPI
 struct CurlKeySetFetcher: KeySetFetcher {
     private let fetch: HTTPFetch
 
-    init(_ settings: KeySetSettings) {
+    init(allowsPrivateAddresses: Bool) {
         fetch = HTTPFetch(
             bytesMax: PublishedKeySet.bytesMax,
-            peers: settings.allowsPrivateAddresses ? .publicAndPrivate : .publicOnly,
+            peers: allowsPrivateAddresses ? .publicAndPrivate : .publicOnly,
             userAgent: "push-registry/\(PushRegistryCommand.version)")
     }
 

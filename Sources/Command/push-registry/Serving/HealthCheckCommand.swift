@@ -17,14 +17,11 @@ struct HealthCheckCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
-    @Option(help: ArgumentHelp("The address of the service (default: 127.0.0.1:8080).", valueName: "host:port"))
-    var listen: String?
-    @Option(help: ArgumentHelp("The service's certificate. Only whether it is set matters.", valueName: "file"))
-    var tlsCert: String?
+    @OptionGroup var service: SettingOptions<Setting.HealthCheck>
     @Flag(help: "Check readiness, too.") var ready = false
 
     func run() async throws {
-        let settings = try await common.settings(["listen": listen, "tlsCert": tlsCert])
+        let settings = try await common.settings(service.texts)
         let fetch = HTTPFetch(bytesMax: 64 * 1024, peers: .ownService, userAgent: "push-registry healthcheck")
         let url = try url(settings)
         do throws(FetchFailure) {
@@ -37,7 +34,7 @@ struct HealthCheckCommand: AsyncParsableCommand {
     }
 
     private func url(_ settings: Settings) throws -> String {
-        guard let address = settings.listen.first, address.port != 0 else {
+        guard let address = settings.server.addresses.first, address.port != 0 else {
             throw ValidationError("--listen must name the port to call, such as 127.0.0.1:8080.")
         }
         let scheme = settings.tlsCertificate == nil ? "http" : "https"

@@ -72,11 +72,10 @@ struct RegistryServer {
         let shutdown = ShutdownFlag()
         let codes = OneTimeCodes()
         let assembly = try LoopAssembly(
-            database, sessions, settings.audiences, settings.sizes.bodies,
-            limits: CallLimits(
-                guesses: settings.addressLimits.failedAuthentications, receipts: settings.addressLimits.receipts),
+            database, sessions, settings.audiences, settings.bodies, limits: settings.callLimits,
             loops: loops, admin: admin,
-            keySets: ProviderKeySets(CurlKeySetFetcher(settings.keySets), logger: logger),
+            keySets: ProviderKeySets(
+                CurlKeySetFetcher(allowsPrivateAddresses: settings.allowsPrivateAddresses), logger: logger),
             consoleOrigin: ConsoleOrigin(
                 configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
             codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
@@ -89,7 +88,7 @@ struct RegistryServer {
             configuration, loops: loops, logger: logger, makeApplication: assembly.application)
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         let http = HTTPService(
-            server: server, shutdown: shutdown, drainDelay: settings.connections.drainDelay, logger: logger)
+            server: server, shutdown: shutdown, drainDelay: settings.drainDelay, logger: logger)
         let gauges = try RegistryGauges(database, server: server, on: loops[0], logger: logger)
         let group = ServiceGroup(
             configuration: .init(
@@ -107,11 +106,9 @@ struct RegistryServer {
     }
 
     private func httpConfiguration() throws -> HTTPServerConfiguration {
-        var configuration = HTTPServerConfiguration(addresses: settings.listen)
+        var configuration = settings.server
         configuration.inheritedSockets = inheritedSockets
         configuration.tls = try tlsFiles()
-        settings.connections.apply(to: &configuration)
-        settings.sizes.apply(to: &configuration)
         return configuration
     }
 

@@ -1,129 +1,83 @@
-import ArgumentParser
-import Foundation
 import HTTPServer
+import HTTPWire
 import Logging
 import PushRegistry
+import RegistryAPI
+import RegistryStore
 import Telemetry
 
-/// The flags of every subcommand, which also read the settings.
-struct CommonOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("A JSON file with settings; `push-registry config` lists them.", valueName: "file"))
-    var config: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "PostgreSQL, as a libpq URI or keywords, also with several hosts (default: the embedded PostgreSQL).",
-            valueName: "url"))
-    var databaseUrl: String?
-
-    @Option(
-        help: ArgumentHelp("The folder of the embedded PostgreSQL (default: .push-registry).", valueName: "folder"))
-    var dataDir: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "trace, debug, info, notice, warning, error or critical (default: info).", valueName: "level"))
-    var logLevel: String?
-
-    @Option(help: ArgumentHelp("text or json (default: text on a terminal, else json).", valueName: "format"))
-    var logFormat: String?
-
-    /// The values by setting name, such as `databaseUrl`.
-    var flags: [String: String?] {
-        ["databaseUrl": databaseUrl, "dataDir": dataDir, "logLevel": logLevel, "logFormat": logFormat]
-    }
-
-    /// Reads and validates all settings: from flags, then the environment, then the file.
-    func settings(_ more: [String: String?] = [:]) async throws -> Settings {
-        try Settings(reader(more))
-    }
-
-    func reader(_ more: [String: String?] = [:]) throws -> SettingsReader {
-        try SettingsReader(
-            flags: flags.merging(more) { _, new in new }, environment: ProcessInfo.processInfo.environment, file: config
-        )
-    }
-}
-
-/// The validated settings.
+/// The validated settings. The defaults are those of the table.
 struct Settings: Sendable {
-    var listen: [ListenAddress]
+    /// Addresses, connections, deadlines and sizes.
+    var server = HTTPServerConfiguration(addresses: [])
+    var bodies = BodyLimits()
     var databaseURL: String?
-    var dataDirectory: String
+    var dataDirectory = ""
     var adminKey: String?
-    var eventLoops: Int
-    var logLevel: Logger.Level
-    var logFormat: LogFormat?
+    var eventLoops = ProcessorShare.eventLoops
+    var logLevel = Logger.Level.info
+    var logFormat = LogFormat.standard
+    /// Of this many successful requests, one is logged.
+    var accessLogInterval = 1
     var tlsCertificate: String?
     var tlsKey: String?
     /// The origin at which browsers see the console, in lower case; nil if they connect to the service itself.
     var consoleOrigin: String?
-    var connections: ConnectionSettings
-    var sizes: SizeSettings
-    var audiences: AudienceSettings
-    var addressLimits: AddressLimitSettings
-    var keySets: KeySetSettings
-    var cleanUp: CleanUpSettings
-    /// Of this many successful requests, one is logged.
-    var accessLogInterval: Int
+    /// How long the server accepts connections after SIGTERM, while `/readyz` already returns 503.
+    var drainDelay = Duration.zero
+    /// Of one address; 0: without limit.
+    var receipts = AppPolicy.RateLimit(rate: 0, burst: 0)
+    var failedAuthentications = AppPolicy.RateLimit(rate: 0, burst: 0)
+    var audiences = AudienceSettings()
+    /// Whether `jwksURL` may lead to private networks and to this machine. The administrator of an app sets the URL and
+    /// need not be the operator of the service.
+    var allowsPrivateAddresses = false
+    /// The largest share of an app's active and suspect installations that a run of the night job may retire, 0 to 1.
+    var retiredShareMax = CleanUpBreaker.standardShare
+    var historyRetention = ISO8601Duration.days(400)
 
     /// The source of `databaseURL`.
-    var databaseSource: SettingSource
+    let databaseSource: SettingSource
     /// Warnings to log before anything is started.
-    var warnings: [String]
+    let warnings: [String]
 
+    /// - Throws: `ValidationError`.
     init(_ reader: SettingsReader) throws {
-        listen = try Self.addresses(reader.string("listen") ?? SettingsCatalog.entry("listen")?.standard ?? "")
-        databaseURL = reader.string("databaseUrl")
         databaseSource = reader.source("databaseUrl")
-        dataDirectory = reader.string("dataDir") ?? SettingsCatalog.entry("dataDir")?.standard ?? ""
-        adminKey = reader.string("adminKey")
-        tlsCertificate = reader.string("tlsCert")
-        tlsKey = reader.string("tlsKey")
-        consoleOrigin = try reader.string("consoleOrigin").map { try Self.origin($0, reader) }
-        logFormat = try reader.string("logFormat").map(Self.format)
-        eventLoops = try reader.count("eventLoops", 1...256) ?? ProcessorShare.eventLoops
-        connections = try ConnectionSettings(reader)
-        sizes = try SizeSettings(reader)
-        audiences = try AudienceSettings(reader)
-        addressLimits = try AddressLimitSettings(reader)
-        keySets = try KeySetSettings(reader)
-        cleanUp = try CleanUpSettings(reader)
-        accessLogInterval = try reader.count("accessLogInterval", 1...1_000_000) ?? 1
-        logLevel = try Self.level(reader.string("logLevel") ?? "info")
         warnings = reader.warnings
-    }
-
-    private static func addresses(_ text: String) throws -> [ListenAddress] {
-        try text.split(separator: ",", omittingEmptySubsequences: false).map { text in
-            guard let address = ListenAddress(String(text)) else {
-                throw ValidationError("\(text) is not an address: it must be host:port, such as 127.0.0.1:8080.")
+        for setting in Setting.all {
+            guard let text = reader.string(setting.name) ?? setting.standardText else { continue }
+            do {
+                try setting.value.read(text, &self)
+            } catch let error as SettingValue.Unexpected {
+                throw reader.refusal(setting.name, text, error.expected)
             }
-            return address
         }
+        fitBuffers()
     }
 
-    /// `https://host:port`, as browsers write it: without the port 443, without a path.
-    private static func origin(_ text: String, _ reader: SettingsReader) throws -> String {
-        guard let origin = WebOrigin(text) else {
-            throw reader.refusal(
-                "consoleOrigin", text, "an https origin such as https://push.example.com, without a path")
-        }
-        return origin.text
+    private mutating func fitBuffers() {
+        // The buffer must hold a whole head.
+        let wire = server.wireLimits
+        let headBytesMax = wire.methodBytesMax + wire.targetBytesMax + wire.headerBytesMax
+        server.pipelinedBytesMax = max(server.pipelinedBytesMax, headBytesMax)
+        // The buffers must hold two of the largest bodies.
+        let bodyBytesMax = max(bodies.registrationBytesMax, bodies.feedbackBytesMax)
+        server.heldBytesMax = max(server.heldBytesMax, 2 * bodyBytesMax)
     }
 
-    private static func format(_ text: String) throws -> LogFormat {
-        guard let format = LogFormat(rawValue: text) else {
-            throw ValidationError("The log format must be text or json, not \(text).")
-        }
-        return format
+    var callLimits: CallLimits {
+        CallLimits(guesses: failedAuthentications.unlessZero, receipts: receipts.unlessZero)
     }
+}
 
-    private static func level(_ text: String) throws -> Logger.Level {
-        guard let level = Logger.Level(rawValue: text) else {
-            let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("The log level must be one of \(names), not \(text).")
-        }
-        return level
-    }
+/// The database and the limits of audience queries.
+struct AudienceSettings: Sendable {
+    /// The database to read, for example a standby; nil for the main database.
+    var readDatabaseURL: String?
+    var limits = AudienceStoreLimits()
+}
+
+extension AppPolicy.RateLimit {
+    fileprivate var unlessZero: AppPolicy.RateLimit? { rate > 0 && burst > 0 ? self : nil }
 }

@@ -28,15 +28,14 @@ struct SettingsReader: Sendable {
     private(set) var warnings: [String] = []
 
     /// - Parameters:
-    ///   - flags: values by setting name; nil for an absent flag.
+    ///   - flags: values by setting name.
     ///   - file: the path of `--config`.
     /// - Throws: `ValidationError`.
-    init(flags: [String: String?], environment: [String: String], file: String?) throws {
+    init(flags: [String: String], environment: [String: String], file: String?) throws {
         if let file { try read(file: file) }
         try read(environment)
         for (name, text) in flags {
-            guard let text else { continue }
-            let flag = SettingsCatalog.entry(name)?.flag ?? name
+            let flag = Setting.named(name)?.flag ?? name
             guard !text.isEmpty else { throw ValidationError("\(flag) requires a value. Omit it for the default.") }
             values[name] = (text, .flag(flag))
         }
@@ -51,13 +50,13 @@ struct SettingsReader: Sendable {
 
     /// An empty variable counts as absent, as in shells and unit files.
     private mutating func read(_ environment: [String: String]) throws {
-        let entries = Dictionary(uniqueKeysWithValues: SettingsCatalog.all.map { ($0.variable, $0) })
+        let entries = Dictionary(uniqueKeysWithValues: Setting.all.map { ($0.variable, $0) })
         for (variable, text) in environment.sorted(by: { $0.key < $1.key })
-        where variable.hasPrefix(SettingsCatalog.variablePrefix) && !text.isEmpty
+        where variable.hasPrefix(Setting.variablePrefix) && !text.isEmpty
             && !Self.isOfKubernetes(variable, text)
         {
             guard let entry = entries[variable] else {
-                let prefix = SettingsCatalog.variablePrefix
+                let prefix = Setting.variablePrefix
                 let names = entries.keys.sorted().map { String($0.dropFirst(prefix.count)) }
                 throw ValidationError(
                     "The environment variable \(variable) is not a setting. "
@@ -96,8 +95,8 @@ struct SettingsReader: Sendable {
     }
 
     private mutating func read(_ name: String, _ value: JSONValue, of path: String) {
-        guard let entry = SettingsCatalog.entry(name) else {
-            let hint = Self.hint(name, among: SettingsCatalog.all.map(\.name))
+        guard let entry = Setting.named(name) else {
+            let hint = Self.hint(name, among: Setting.all.map(\.name))
             return value.refuse(.unknownMember, "\(name) is not a setting. \(hint)")
         }
         switch value.kind {
@@ -125,7 +124,7 @@ struct SettingsReader: Sendable {
     }
 
     private mutating func warnIfReadable(_ path: String) {
-        let secrets = SettingsCatalog.all.filter { $0.isSecret && source($0.name) == .file(path) }.map(\.name)
+        let secrets = Setting.all.filter { $0.isSecret && source($0.name) == .file(path) }.map(\.name)
         let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int ?? 0
         guard !secrets.isEmpty, mode & 0o044 != 0 else { return }
         warnings.append(
@@ -139,29 +138,11 @@ extension SettingsReader {
         for (name, text) in values { self.values[name] = (text, .standard) }
     }
 
-    /// A whole number within `range`; nil if the setting is not set.
-    func count(_ name: String, _ range: ClosedRange<Int>) throws -> Int? {
-        guard let text = string(name) else { return nil }
-        guard let count = Int(text), range.contains(count) else {
-            throw refusal(name, text, "a whole number, \(range.lowerBound) to \(range.upperBound)")
-        }
-        return count
-    }
-
-    /// A duration from `least` (by default 1 ms) to an hour; nil if the setting is not set.
-    func deadline(_ name: String, from least: Duration = .milliseconds(1)) throws -> Duration? {
-        guard let text = string(name) else { return nil }
-        guard let deadline = Duration(setting: text), deadline >= least, deadline <= .seconds(3_600) else {
-            throw refusal(name, text, "a duration such as PT30S, PT2M or 500ms, at most PT1H")
-        }
-        return deadline
-    }
-
     /// The error of an invalid value.
     ///
     /// - Parameter expected: a description of valid values.
     func refusal(_ name: String, _ text: String, _ expected: String) -> ValidationError {
-        let words = name.map { $0.isUppercase ? " \($0.lowercased())" : "\($0)" }.joined()
+        let words = Setting.words(name, separator: " ")
         let setting =
             switch source(name) {
             case .standard: words
@@ -170,27 +151,5 @@ extension SettingsReader {
             case .file(let path): "\(name) (\(path))"
             }
         return ValidationError("The setting \(setting) must be \(expected), not \(text).")
-    }
-}
-
-extension Duration {
-    /// Parses an ISO 8601 duration (`PT30S`, `P400D`) or a whole number with a unit (`500ms`, `30s`, `2m`, `36h`,
-    /// `400d`).
-    init?(setting text: String) {
-        if let duration = try? ISO8601Duration(text) {
-            self = .seconds(duration.seconds)
-            return
-        }
-        let digits = text.prefix { $0.isASCII && $0.isNumber }
-        // Nine digits of any unit cannot overflow.
-        guard digits.utf8.count <= 9, let number = Int(digits) else { return nil }
-        switch text[digits.endIndex...] {
-        case "ms": self = .milliseconds(number)
-        case "s": self = .seconds(number)
-        case "m": self = .seconds(number * 60)
-        case "h": self = .seconds(number * 3_600)
-        case "d": self = .seconds(number * 86_400)
-        default: return nil
-        }
     }
 }

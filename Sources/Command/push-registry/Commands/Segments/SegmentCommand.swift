@@ -63,7 +63,7 @@ struct SegmentCommand: AsyncParsableCommand {
 /// The options that select an audience.
 struct SegmentOptions: ParsableArguments {
     @OptionGroup var common: CommonOptions
-    @OptionGroup(title: "Audiences") var audiences: AudienceOptions
+    @OptionGroup(title: "Audiences") var audiences: SettingOptions<Setting.Audiences>
     @Option(help: "The app id.") var app: String
     @Option(help: ArgumentHelp("A filter in JSON, or @ and a file name.", valueName: "json")) var filter: String?
     @Option(help: "A saved segment; repeatable. Installations must be in all of them.") var segment: [String] = []
