@@ -55,11 +55,24 @@ extension EndToEnd {
             #expect(response.status == 400 && response.code == "invalid-parameter")
             #expect(
                 response.faults == [
-                    "colour unknown-parameter", "osVersion.gte invalid-version", "location.near unknown-parameter",
+                    "colour unknown-parameter", "location.near unknown-parameter", "osVersion.gte invalid-version",
                     "carrier.gt operator-not-allowed", "include unknown-value",
                 ])
-            let unknown = try await app.send("GET", "/audience/count?segment=none", by: .role(.marketing))
-            #expect(unknown.faults == ["segment unknown-segment"])
+            for (query, fault) in [
+                ("segment=none", "segment unknown-segment"), ("segment=two%20words", "segment invalid-segment-name"),
+                ("utcOffset=east", "utcOffset out-of-range"), ("userId.exists=1", "userId.exists wrong-type"),
+                ("providesAppNotificationSettings=1", "providesAppNotificationSettings wrong-type"),
+                ("localTime.between=09:00", "localTime.between invalid-local-time"),
+                ("localTime.between=09:00,9", "localTime.between invalid-local-time"),
+                ("lastSeenAt.within=P1M", "lastSeenAt.within invalid-duration"),
+                ("osVersion.gt=1&osVersion.gt=2", "osVersion.gt invalid-parameter"),
+                ("carrier.in=a,\(String(repeating: "b", count: 257))", "carrier.in too-long"),
+                ("carrier.ne=a&carrier.ne=%22", nil), ("include=all&include=all", "include unknown-value"),
+                ("region.in=\((0...1_000).map { "\($0)" }.joined(separator: ","))", " too-wide"),
+            ] {
+                let response = try await app.send("GET", "/audience/count?\(query)", by: .role(.marketing))
+                #expect(response.faults == [fault].compactMap(\.self), "\(query)")
+            }
         }
 
         @Test(arguments: [

@@ -31,6 +31,13 @@ public struct JSONValue {
     /// The location of the value: a JSON pointer (RFC 6901) from the root of the text.
     public var pointer: String { JSONPointer.make(to: [index], in: document)[0] }
 
+    /// The locations of values of one document, in one pass over it.
+    ///
+    /// - Parameter values: in the order of the text.
+    public static func pointers(to values: [JSONValue]) -> [String] {
+        values.first.map { JSONPointer.make(to: values.map(\.index), in: $0.document) } ?? []
+    }
+
     /// Adds a fault at this value.
     public func refuse(_ code: JSONFault.Code, _ detail: String) {
         document.add(code, detail, at: index)

@@ -10,6 +10,8 @@ struct AudienceBody<Options: Sendable>: Sendable {
     let hasInclude: Bool
     let explains: Bool
     let options: Options
+    /// Pointers into the body.
+    let locations: FilterLocations
 
     /// - Parameters:
     ///   - members: the names of the call's own members, with `explain` if the call supports it.
@@ -22,7 +24,8 @@ struct AudienceBody<Options: Sendable>: Sendable {
         let document = try JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
         guard let root = document.root.object() else { throw JSONFaults(document.faults) }
         root.refuseUnknownMembers(besides: ["filter", "include"] + members)
-        let filter = root.required("filter").map { FilterReader(vocabulary: vocabulary).filter($0) }
+        let reader = FilterReader(vocabulary: vocabulary)
+        let filter = root.required("filter").map { reader.filter($0) }
         let include = root.include()
         let explains = root.boolean("explain") ?? false
         let options = try read(root)
@@ -30,7 +33,7 @@ struct AudienceBody<Options: Sendable>: Sendable {
         guard let filter, let options else { throw StoreError.failed("an audience body lacks a value and a fault") }
         return AudienceBody(
             filter: filter, include: include, hasInclude: root.value("include") != nil, explains: explains,
-            options: options)
+            options: options, locations: reader.locations)
     }
 }
 

@@ -18,12 +18,11 @@ extension RegistryService {
     }
 
     func audience(_ query: FilterQuery, of app: App) async throws -> Audience {
-        let (filter, faults) = try await filters(of: app).expanded(query.filter, in: app.number)
-        if !faults.isEmpty {
-            throw APIError.invalidParameters(
-                faults.map { ParameterFault(parameter: "segment", code: $0.code.rawValue, detail: $0.detail) })
+        do {
+            return try await audience(query.body, of: app)
+        } catch let error as JSONFaults {
+            throw APIError.invalidParameters(error.faults.map { .query("segment", $0.code.rawValue, $0.detail) })
         }
-        return Audience(app: app.number, filter: filter, include: query.include, topics: app.topics)
     }
 
     func filters(of app: App) -> FilterResolver {

@@ -36,100 +36,20 @@ extension AudienceNote {
     /// - Parameters:
     ///   - audience: with its segments expanded.
     ///   - unknown: the values of its filter that no installation has.
-    ///   - hasInclude: whether the request has `include`.
-    ///   - locate: parses the request again and finds these values. Only called if there are notes, which is rare.
-    static func notes(
-        on audience: Audience, unknown: [UnknownValue], hasInclude: Bool,
-        locate: (Set<ComparedValue>) async throws -> FilterLocations
-    ) async rethrows -> [AudienceNote] {
-        let isExcluding = !hasInclude && audience.filter.fields.contains(.authorizationStatus)
-        guard isExcluding || !unknown.isEmpty else { return [] }
-        let locations = try await locate(Set(unknown.map(\.compared)))
-        let excluded = isExcluding ? [excluded(at: locations.authorization ?? locations.whole)] : []
-        return excluded + unknown.map { .unknown($0, at: locations.values[$0.compared] ?? locations.whole) }
-    }
-}
-
-/// The locations of some values of the filter in a request.
-struct FilterLocations {
-    /// The whole filter: the location of values that come from segments.
-    let whole: AudienceNote.Location
-    /// The first condition on `authorizationStatus`.
-    private(set) var authorization: AudienceNote.Location?
-    private(set) var values: [ComparedValue: AudienceNote.Location] = [:]
-
-    private let wanted: Set<ComparedValue>
-    private let vocabulary: FilterVocabulary
-
-    private mutating func note(_ field: AudienceField, at location: @autoclosure () -> AudienceNote.Location) {
-        if field == .authorizationStatus, authorization == nil { authorization = location() }
-    }
-
-    private mutating func note(
-        _ text: String, of field: AudienceField, at location: @autoclosure () -> AudienceNote.Location
-    ) {
-        guard let value = try? field.value(text, in: vocabulary) else { return }
-        let compared = ComparedValue(field, value)
-        if wanted.contains(compared), values[compared] == nil { values[compared] = location() }
-    }
-}
-
-// MARK: - Bodies
-
-extension FilterLocations {
-    /// - Parameter body: a valid body.
-    init(_ body: [UInt8], _ wanted: Set<ComparedValue>, in vocabulary: FilterVocabulary) {
-        (self.wanted, self.vocabulary) = (wanted, vocabulary)
-        whole = .pointer("/filter")
-        let document = try? JSONDocument(body, depthMax: AudienceLimits.jsonDepthMax)
-        if let filter = document?.root.object()?.value("filter") { read(filter) }
-    }
-
-    private mutating func read(_ filter: JSONValue) {
-        for member in filter.object()?.members ?? [] {
-            switch member.name {
-            case "all", "any":
-                for part in member.value.array(elementsMax: .max)?.map(\.self) ?? [] { read(part) }
-            case "not": read(member.value)
-            default:
-                guard let field = AudienceField(rawValue: member.name) else { continue }
-                note(field, at: .pointer(member.value.pointer))
-                read(member.value, of: field)
+    ///   - locate: the part of the request that a pointer into `body` means. That to the whole filter stands for the
+    ///     filters of segments.
+    static func notes<Options>(
+        on audience: Audience, of body: AudienceBody<Options>, unknown: [UnknownValue],
+        locate: (String) -> Location = { .pointer($0) }
+    ) -> [AudienceNote] {
+        let (locations, whole) = (body.locations, "/filter")
+        let isExcluding = !body.hasInclude && audience.filter.fields.contains(.authorizationStatus)
+        let excluded = isExcluding ? [excluded(at: locate(locations.authorization ?? whole))] : []
+        return excluded
+            + unknown.map { value in
+                let pointer = locations.values.first { $0.0 == value.compared }?.1
+                return .unknown(value, at: locate(pointer ?? whole))
             }
-        }
-    }
-
-    private mutating func read(_ condition: JSONValue, of field: AudienceField) {
-        switch condition.kind {
-        case .string:
-            if let text = condition.text() { note(text, of: field, at: .pointer(condition.pointer)) }
-        case .array:
-            for element in condition.array(elementsMax: .max)?.map(\.self) ?? [] { read(element, of: field) }
-        case .object:
-            for member in condition.object()?.members ?? [] where ["eq", "ne", "in", "nin"].contains(member.name) {
-                read(member.value, of: field)
-            }
-        default: return
-        }
-    }
-}
-
-// MARK: - Queries
-
-extension FilterLocations {
-    /// - Parameter items: valid parameters.
-    init(_ items: [(name: String, value: String)], _ wanted: Set<ComparedValue>, in vocabulary: FilterVocabulary) {
-        (self.wanted, self.vocabulary) = (wanted, vocabulary)
-        whole = .parameter("segment")
-        for item in items {
-            let parts = item.name.split(separator: ".", maxSplits: 1).map(String.init)
-            guard let field = parts.first.flatMap(AudienceField.init) else { continue }
-            note(field, at: .parameter(item.name))
-            let isList = ["in", "nin"].contains(parts.last)
-            for text in isList ? FilterQuery.elements(item.value) : [item.value] {
-                note(text, of: field, at: .parameter(item.name))
-            }
-        }
     }
 }
 

@@ -20,11 +20,7 @@ extension RegistryService {
             let breakdown = try await audiences.breakDown(
                 audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
-            let notes = try await AudienceNote.notes(
-                on: audience, unknown: breakdown.unknown, hasInclude: body.hasInclude
-            ) { values in
-                try await parsing(bytes.count) { FilterLocations(bytes, values, in: vocabulary(of: call.app)) }
-            }
+            let notes = AudienceNote.notes(on: audience, of: body, unknown: breakdown.unknown)
             return .json(JSONWriter(breakdown, by: body.options.fields, notes))
         }
     }

@@ -22,11 +22,7 @@ extension RegistryService {
             let audience = try await audience(body, of: call.app)
             let count = try await audiences.count(audience, explains: body.explains)
             let sample = try await sample(of: audience, body.options, in: call.app)
-            let notes = try await AudienceNote.notes(
-                on: audience, unknown: count.unknown, hasInclude: body.hasInclude
-            ) { values in
-                try await parsing(bytes.count) { FilterLocations(bytes, values, in: vocabulary(of: call.app)) }
-            }
+            let notes = AudienceNote.notes(on: audience, of: body, unknown: count.unknown)
             return .json(JSONWriter(count, notes, sample: sample))
         }
     }
@@ -47,11 +43,8 @@ extension RegistryService {
             let query = try FilterQuery(request, in: vocabulary(of: call.app))
             let audience = try await audience(query, of: call.app)
             let count = try await audiences.count(audience, explains: false)
-            let items = try request.head.queryItems().map { (name: $0.name, value: $0.value) }
-            let notes = await AudienceNote.notes(
-                on: audience, unknown: count.unknown, hasInclude: query.hasInclude
-            ) {
-                FilterLocations(items, $0, in: vocabulary(of: call.app))
+            let notes = AudienceNote.notes(on: audience, of: query.body, unknown: count.unknown) {
+                .parameter(query.parameter(at: $0) ?? "segment")
             }
             return .json(JSONWriter(count, notes))
         }

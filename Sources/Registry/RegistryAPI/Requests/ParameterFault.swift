@@ -1,7 +1,7 @@
 import PushRegistry
 
 /// A fault of a header field, a part of the path or a query parameter.
-struct ParameterFault: Sendable {
+struct ParameterFault: Error {
     let parameter: String
     let code: String
     let detail: String

@@ -4,7 +4,8 @@ import StrictJSON
 /// Parses the condition on one field of a filter.
 struct ConditionReader {
     let field: AudienceField
-    let vocabulary: FilterVocabulary
+    /// The reader of the whole filter.
+    let reader: FilterReader
 
     /// A plain value stands for `eq`, an array for `in`; an object contains operators.
     func condition(_ value: JSONValue) -> AudienceFilter {
@@ -38,8 +39,8 @@ struct ConditionReader {
             return .everybody
         }
         switch name {
-        case .eq: return .condition(field, .oneOf([self.value(value)].compactMap { $0 }))
-        case .ne: return .not(.condition(field, .oneOf([self.value(value)].compactMap { $0 })))
+        case .eq: return .condition(field, .oneOf([compared(value)].compactMap(\.self)))
+        case .ne: return .not(.condition(field, .oneOf([compared(value)].compactMap(\.self))))
         case .in: return .condition(field, .oneOf(values(value)))
         case .nin: return .not(.condition(field, .oneOf(values(value))))
         case .gt, .gte, .lt, .lte:
@@ -73,7 +74,13 @@ extension AudienceField {
 extension ConditionReader {
     private func values(_ value: JSONValue) -> [AudienceValue] {
         guard value.kind != .null, let array = value.array(elementsMax: .max) else { return [] }
-        return array.compactMap { self.value($0) }
+        return array.compactMap { compared($0) }
+    }
+
+    private func compared(_ value: JSONValue) -> AudienceValue? {
+        guard let parsed = self.value(value) else { return nil }
+        reader.compared.append((ComparedValue(field, parsed), value))
+        return parsed
     }
 
     /// Nil after a fault.
@@ -87,7 +94,7 @@ extension ConditionReader {
         case (.flag, _): value.boolean().map { .flag($0) }
         default:
             value.text().flatMap { text in
-                value.parsed { () throws(InvalidValue) in try field.value(text, in: vocabulary) }
+                value.parsed { () throws(InvalidValue) in try field.value(text, in: reader.vocabulary) }
             }
         }
     }

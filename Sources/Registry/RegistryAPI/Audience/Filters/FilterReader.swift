@@ -2,9 +2,21 @@ import PushRegistry
 import StrictJSON
 
 /// Parses a filter from JSON. It adds a fault with its pointer for everything invalid and continues, so that the caller
-/// sees all faults at once.
-struct FilterReader {
+/// sees all faults at once. It reads one filter.
+final class FilterReader {
     let vocabulary: FilterVocabulary
+    /// The values of `eq`, `ne`, `in` and `nin`, in order.
+    var compared: [(ComparedValue, JSONValue)] = []
+    private var authorization: JSONValue?
+
+    init(vocabulary: FilterVocabulary) { self.vocabulary = vocabulary }
+
+    /// Where the filter has what notes are about.
+    var locations: FilterLocations {
+        FilterLocations(
+            authorization: authorization?.pointer,
+            values: Array(zip(compared.map(\.0), JSONValue.pointers(to: compared.map(\.1)))))
+    }
 
     /// The filter as it was sent. It is not simplified, so that parts that a simplification would drop are checked too.
     /// Meaningless if the document has a fault.
@@ -37,7 +49,8 @@ struct FilterReader {
                 value.refuse(.unknownMember, "No field has this name. " + NearestName.hint(for: name, among: names))
                 return .everybody
             }
-            return ConditionReader(field: field, vocabulary: vocabulary).condition(value)
+            if field == .authorizationStatus, authorization == nil { authorization = value }
+            return ConditionReader(field: field, reader: self).condition(value)
         }
     }
 
@@ -52,6 +65,13 @@ struct FilterReader {
             .segment(SegmentReference(name: try SegmentName(text), pointer: value.pointer))
         } ?? .everybody
     }
+}
+
+/// JSON pointers into a filter.
+struct FilterLocations: Sendable {
+    /// The first condition on `authorizationStatus`.
+    let authorization: String?
+    let values: [(ComparedValue, String)]
 }
 
 extension AudienceOperator {
