@@ -206,7 +206,7 @@ let package = Package(
         tests(
             "CommandTests",
             [
-                "push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", "RegistryStore",
+                "push-registry", "HTTPServer", "HTTPWire", "PushRegistry", "RegistryAPI", "RegistryStore", "Telemetry",
                 argumentParser,
                 logging,
             ]),

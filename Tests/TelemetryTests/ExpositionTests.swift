@@ -9,11 +9,12 @@ struct ExpositionTests {
     let registry = PrometheusRegistry()
 
     @Test func text_hasPrometheusFormat_forEachKind() {
-        let descriptions = [
-            MetricDescription(prefix: "jobs", help: "Jobs done."),
-            MetricDescription(prefix: "wait", help: "Back\\slash\nand line.", buckets: [0.1, 1]),
-        ]
-        let registry = PrometheusRegistry(PrometheusConfiguration(descriptions: descriptions))
+        var configuration = PrometheusConfiguration(descriptions: [
+            MetricDescription("jobs_total", .counter, "Jobs done."),
+            MetricDescription("wait_seconds", .histogram, "Back\\slash\nand line."),
+        ])
+        configuration.timerBuckets = [0.1, 1]
+        let registry = PrometheusRegistry(configuration)
         Counter(label: "jobs", dimensions: [("queue", "b"), ("app", "x")], factory: registry).increment(by: 2)
         Counter(label: "jobs", dimensions: [("queue", "a")], factory: registry).increment()
         FloatingPointCounter(label: "cost_total", factory: registry).increment(by: 1.5)

@@ -54,17 +54,6 @@ struct RegistryTests {
         #expect(registry.lines(of: "rows_count") == ["rows_count 3"])
     }
 
-    @Test func longestPrefix_wins_whenSeveralDescribeAMetric() {
-        let descriptions = [
-            MetricDescription(prefix: "a", help: "Short.", buckets: [1]),
-            MetricDescription(prefix: "a.b", help: "Long."),
-        ]
-        let registry = PrometheusRegistry(PrometheusConfiguration(descriptions: descriptions))
-        Timer(label: "a.b", factory: registry).recordSeconds(1)
-        #expect(registry.lines(of: "a_b").first == "# HELP a_b Long.")
-        #expect(registry.lines(of: "a_b_bucket") == [#"a_b_bucket{le="1"} 1"#, #"a_b_bucket{le="+Inf"} 1"#])
-    }
-
     @Test func series_areDroppedAndCounted_whenThereAreTooMany() {
         var configuration = PrometheusConfiguration()
         configuration.seriesMax = 3

@@ -1,111 +1,86 @@
 import Telemetry
 
-/// The help text of each metric. A test checks that the page Operations lists every metric.
+/// Every metric of the service. The page Operations has these rows; alerts and panels use these names.
 enum MetricDescriptions {
-    static let all =
-        RequestMetrics.descriptions + [
+    static let all: [MetricDescription] =
+        RequestMetrics.descriptions + connections + batches + registry + PrometheusRegistry.ownDescriptions
+
+    private static let connections = [
+        MetricDescription(
+            "jwks_fetches_total", .counter,
+            "Fetches of key sets (`jwksURL`) by this process, by `app` and `result`: `ok` or `failed`."),
+        MetricDescription("http_connections", .gauge, "Open connections, of `--connections-max`. Saturation."),
+        MetricDescription(
+            "postgres_duration_seconds", .histogram,
+            "From the request for a connection to the last result, by `pool` and `kind` (`unit`, `transaction`). "
+                + "Latency, and by its count traffic."),
+        MetricDescription(
+            "postgres_errors_total", .counter,
+            "By `pool` and `kind`: `unavailable`, `connectionLost`, `tooManyConnections`, `diskFull`, `timeout`, "
+                + "`queueFull`, `deadlock`…"),
+        MetricDescription(
+            "postgres_pool_connections", .gauge,
+            "Connections, by `pool`: `loop-0` registrations and all other calls, `loop-0-audiences`, `folding`, "
+                + "`gauges`."),
+        MetricDescription(
+            "postgres_pool_waiting", .gauge, "Tasks that wait for a connection, by `pool`. Saturation."),
+    ]
+
+    /// Of writes that share transactions.
+    private static let batches = [
+        ("registration", "Registrations"), ("logout", "Logouts"),
+        ("installation_topics", "Changes of choices on installations"),
+        ("user_topics", "Changes of users' choices"), ("receipt", "Calls with counts of messages"),
+        ("notification", "Posts of notifications"), ("notification_fetch", "Fetches of notifications"),
+    ].flatMap { kind, writes in
+        [
             MetricDescription(
-                prefix: "cleanup_last_finished_timestamp_seconds",
-                help: "When the night job last finished, in Unix time."),
-            MetricDescription(prefix: "cleanup_last_duration_seconds", help: "Duration of the night job's last run."),
+                "\(kind)_batch_size", .histogram,
+                "\(writes) that shared a round trip, by `stage`: `lookUp` or `write`. It grows with the load."),
             MetricDescription(
-                prefix: "cleanup_last_refused_apps",
-                help: "Apps that the last run skipped because it would have retired too many of their installations."),
+                "\(kind)_batch_splits_total", .counter,
+                "\(writes): batches that were repeated in parts, because one of them failed or met a lock."),
             MetricDescription(
-                prefix: "cleanup_last_installations",
-                help: "Installations that the last run changed, by app and step."),
-            MetricDescription(
-                prefix: "registry_unusable_policies", help: "Apps whose stored policy this version cannot use."),
-            MetricDescription(
-                prefix: "jwks_fetches_total", help: "Fetches of key sets (jwksURL), by app and result: ok or failed."),
-            MetricDescription(prefix: "http_connections", help: "Open connections."),
-            MetricDescription(
-                prefix: "postgres_duration_seconds",
-                help: "Time from requesting a connection to the last result, by pool and kind: unit or transaction.",
-                buckets: PrometheusConfiguration.latencyBuckets),
-            MetricDescription(prefix: "postgres_errors_total", help: "Errors of PostgreSQL, by pool and kind."),
-            MetricDescription(prefix: "postgres_pool_connections", help: "Connections to PostgreSQL, by pool."),
-            MetricDescription(prefix: "postgres_pool_waiting", help: "Tasks that wait for a connection, by pool."),
-            MetricDescription(
-                prefix: "logout_batch_size", help: "Logouts that shared a transaction.",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "logout_batch_splits_total", help: "Batches of logouts that were repeated in parts."),
-            MetricDescription(
-                prefix: "logout_refused_total", help: "Logouts refused: the queue was full, or the wait too long."),
-            MetricDescription(prefix: "receipts_total", help: "Receipts that were reported, by result."),
-            MetricDescription(
-                prefix: "receipt_batch_size", help: "Calls with counts of messages that shared a transaction.",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "receipt_batch_splits_total",
-                help: "Batches of calls with counts of messages that were repeated in parts."),
-            MetricDescription(
-                prefix: "receipt_refused_total",
-                help: "Calls with counts of messages refused: the queue was full, or the wait too long."),
-            MetricDescription(
-                prefix: "message_fold_failures_total",
-                help: "Failed folds of the sums of messages; they are repeated."),
-            MetricDescription(
-                prefix: "notifications_total",
-                help: "Notifications of posts to this process, by result: stored, repeated (same dedupId), dropped "
-                    + "(too many waited)."),
-            MetricDescription(
-                prefix: "notification_batch_size", help: "Posts of notifications that shared a transaction.",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "notification_batch_splits_total",
-                help: "Batches of posts of notifications that were repeated in parts."),
-            MetricDescription(
-                prefix: "notification_refused_total",
-                help: "Posts of notifications refused: the queue was full, or the wait too long."),
-            MetricDescription(
-                prefix: "notification_fetch_batch_size",
-                help:
-                    "Fetches of notifications that shared a round trip, by stage: lookUp or write (acknowledgements).",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "notification_fetch_batch_splits_total",
-                help: "Batches of acknowledgements that were repeated in parts."),
-            MetricDescription(
-                prefix: "notification_fetch_refused_total",
-                help: "Fetches of notifications refused: the queue was full, or the service was stopping."),
-            MetricDescription(
-                prefix: "installation_topics_batch_size",
-                help: "Changes of the choices on installations that shared a transaction.",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "installation_topics_batch_splits_total",
-                help: "Batches of changes of the choices on installations that were repeated in parts."),
-            MetricDescription(
-                prefix: "installation_topics_refused_total",
-                help: "Changes of the choices on installations refused: the queue was full, or the wait too long."),
-            MetricDescription(
-                prefix: "user_topics_batch_size", help: "Changes of the choices of users that shared a transaction.",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "user_topics_batch_splits_total",
-                help: "Batches of changes of the choices of users that were repeated in parts."),
-            MetricDescription(
-                prefix: "user_topics_refused_total",
-                help: "Changes of the choices of users refused: the queue was full, or the wait too long."),
-            MetricDescription(
-                prefix: "registration_batch_size", help: "Registrations that shared a round trip, by stage.",
-                buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]),
-            MetricDescription(
-                prefix: "registration_batch_splits_total",
-                help: "Batches of registrations that were repeated in parts."),
-            MetricDescription(
-                prefix: "registration_refused_total",
-                help: "Registrations refused: the queue was full, or the service was stopping."),
-            MetricDescription(
-                prefix: "rollup_deltas_folded_total", help: "Deltas that this process folded into the roll-up."),
-            MetricDescription(
-                prefix: "rollup_fold_failures_total", help: "Failed folds of the roll-up; they are repeated."),
-            MetricDescription(
-                prefix: "registry_changes_total", help: "Events that this process wrote, by event and reason."),
-            MetricDescription(
-                prefix: "registry_active_installations",
-                help: "Active installations by app and provider. Every process reports all: take the maximum."),
+                "\(kind)_refused_total", .counter,
+                "\(writes) that were refused: the queue was full, the wait too long, or the service was stopping."),
         ]
+    }
+
+    private static let registry = [
+        MetricDescription(
+            "receipts_total", .counter,
+            "Receipts that apps and service workers reported, by `result` (`accepted`, `duplicate`, `expired`, "
+                + "`invalid`)."),
+        MetricDescription(
+            "message_fold_failures_total", .counter,
+            "Folds of the sums of messages that failed, one app's or a round's. Counts stay exact, and become slower."),
+        MetricDescription(
+            "notifications_total", .counter,
+            "Notifications of posts, by `result`: `stored`, `repeated` (the same `dedupId`), `dropped` (more than "
+                + "`notificationsMax` waited). Many dropped ones mean that apps do not fetch."),
+        MetricDescription(
+            "registry_changes_total", .counter,
+            "Changes written to the history by this process, by `event` and `reason`."),
+        MetricDescription(
+            "registry_active_installations", .gauge,
+            "Active installations by `app` and `provider`, read every 15 seconds. Every process reports the same: "
+                + "take the maximum."),
+        MetricDescription(
+            "registry_unusable_policies", .gauge,
+            "Apps whose stored policy this version cannot use: their calls get 503. Every process reports the same."),
+        MetricDescription(
+            "cleanup_last_finished_timestamp_seconds", .gauge,
+            "When the last night job over all apps finished, in Unix time, read every 15 seconds like the next three."),
+        MetricDescription("cleanup_last_duration_seconds", .gauge, "How long that run took."),
+        MetricDescription(
+            "cleanup_last_refused_apps", .gauge,
+            "Apps that it skipped, because it would have retired too large a share of their active installations."),
+        MetricDescription(
+            "cleanup_last_installations", .gauge, "Installations that it changed, by `app` and `step`."),
+        MetricDescription(
+            "rollup_deltas_folded_total", .counter, "Deltas that this process folded into the roll-up."),
+        MetricDescription(
+            "rollup_fold_failures_total", .counter,
+            "Folds that failed, one app's or a round's. Counts stay exact, and become slower."),
+    ]
 }

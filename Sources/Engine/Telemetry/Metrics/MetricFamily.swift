@@ -1,14 +1,8 @@
 /// All series of one metric name.
 struct MetricFamily: Sendable {
-    enum Kind: String {
-        case counter
-        case gauge
-        case histogram
-    }
-
     let name: String
-    let kind: Kind
-    var help: String?
+    let kind: MetricKind
+    let help: String?
     /// By the text of their labels.
     var series: [String: any Series] = [:]
 
@@ -18,6 +12,18 @@ struct MetricFamily: Sendable {
         case .counter, .gauge: [name]
         case .histogram: [name, name + "_bucket", name + "_sum", name + "_count"]
         }
+    }
+
+    init(name: String, kind: MetricKind, help: String?) {
+        self.name = name
+        self.kind = kind
+        self.help = help
+    }
+
+    /// A metric without labels.
+    init(_ description: MetricDescription, _ series: any Series) {
+        self.init(name: description.name, kind: description.kind, help: description.help)
+        self.series = ["": series]
     }
 
     func write(to text: inout ExpositionText) {

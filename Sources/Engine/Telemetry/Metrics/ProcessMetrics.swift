@@ -5,29 +5,25 @@ import Glibc
 /// The resources that the process uses, from `/proc/self` (proc(5)), under the names that all Prometheus clients use.
 /// Unreadable values are omitted.
 enum ProcessMetrics {
-    static let names = [
-        "log_lines_dropped_total",
-        "process_cpu_seconds_total", "process_open_fds", "process_resident_memory_bytes", "process_start_time_seconds",
+    static let descriptions = [
+        MetricDescription(
+            "log_lines_dropped_total", .counter,
+            "Log lines that were dropped because no program read the log fast enough, or that could not be written."),
+        MetricDescription("process_cpu_seconds_total", .counter, "CPU time, user and system."),
+        MetricDescription("process_open_fds", .gauge, "Open file descriptors."),
+        MetricDescription("process_resident_memory_bytes", .gauge, "Memory in RAM."),
+        MetricDescription("process_start_time_seconds", .gauge, "When the process started, in Unix time."),
     ]
 
     static func families() -> [MetricFamily] {
         let stat = statFields()
-        return [
-            family(
-                names[0], .counter,
-                help: "Log lines dropped because the reader was too slow, or because writing failed.",
-                value: Double(LogOutput.standardError.droppedLineCount)),
-            family(names[1], .counter, help: "CPU time used, user and system.", value: stat.flatMap(cpuSeconds)),
-            family(names[2], .gauge, help: "Open file descriptors.", value: openDescriptors.value(at: .now)),
-            family(names[3], .gauge, help: "Resident memory.", value: stat.flatMap(residentBytes)),
-            family(names[4], .gauge, help: "When the process started, in Unix time.", value: startTime),
-        ].compactMap(\.self)
-    }
-
-    private static func family(
-        _ name: String, _ kind: MetricFamily.Kind, help: String, value: Double?
-    ) -> MetricFamily? {
-        value.map { MetricFamily(name: name, kind: kind, help: help, series: ["": GaugeSeries($0)]) }
+        let values = [
+            Double(LogOutput.standardError.droppedLineCount), stat.flatMap(cpuSeconds),
+            openDescriptors.value(at: .now), stat.flatMap(residentBytes), startTime,
+        ]
+        return zip(descriptions, values).compactMap { description, value in
+            value.map { MetricFamily(description, GaugeSeries($0)) }
+        }
     }
 
     /// The fields after the program's name. The name is in parentheses and may contain some itself. The first field

@@ -18,11 +18,16 @@ public final class PrometheusRegistry: Sendable {
     /// Pass it to `MetricsSystem.bootstrap`, or as the factory of single metrics.
     public init(_ configuration: PrometheusConfiguration = PrometheusConfiguration()) {
         self.configuration = configuration
-        let ownNames = [Self.droppedName] + ProcessMetrics.names
+        let ownNames = Self.ownDescriptions.map(\.name)
         table = Locked(SeriesTable(seriesMax: configuration.seriesMax, reservedNames: ownNames))
     }
 
-    private static let droppedName = "metrics_series_dropped_total"
+    /// The metrics that every registry has.
+    public static let ownDescriptions = [droppedDescription] + ProcessMetrics.descriptions
+
+    private static let droppedDescription = MetricDescription(
+        "metrics_series_dropped_total", .counter,
+        "Metrics that were not kept: too many, or one name with two kinds.")
 
     /// All metrics in the text exposition format 0.0.4, sorted by name and then by labels, including the process's
     /// current resource usage. It reads a few files of `/proc`, which does not access the disk.
@@ -44,10 +49,7 @@ public final class PrometheusRegistry: Sendable {
     }
 
     private var droppedFamily: MetricFamily {
-        MetricFamily(
-            name: Self.droppedName, kind: .counter,
-            help: "Metrics dropped: too many series, or one name for two kinds of metric.",
-            series: ["": dropped])
+        MetricFamily(Self.droppedDescription, dropped)
     }
 }
 
@@ -107,7 +109,7 @@ extension PrometheusRegistry: MetricsFactory {
         gauge(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
-    /// A histogram with the bounds of its description or `recorderBuckets` if `aggregate`, else a gauge.
+    /// A histogram with the bounds `recorderBuckets` if `aggregate`, else a gauge.
     public func makeRecorder(
         label: String, dimensions: [(String, String)], aggregate: Bool
     ) -> any RecorderHandler {
@@ -117,7 +119,7 @@ extension PrometheusRegistry: MetricsFactory {
         return recorder ?? NOOPMetricsHandler.instance
     }
 
-    /// A histogram in seconds, with the bounds of its description or `timerBuckets`.
+    /// A histogram in seconds, with the bounds `timerBuckets`.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         timer(label, dimensions) ?? NOOPMetricsHandler.instance
     }
@@ -127,26 +129,23 @@ extension PrometheusRegistry: MetricsFactory {
     }
 
     fileprivate func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
-        series(.counter, PrometheusName.counter(label), label: label, dimensions: dimensions) { CounterSeries() }
+        series(.counter, PrometheusName.counter(label), dimensions) { CounterSeries() }
     }
 
     private func gauge(_ label: String, _ dimensions: [(String, String)]) -> GaugeSeries? {
-        series(.gauge, PrometheusName.metric(label), label: label, dimensions: dimensions) { GaugeSeries() }
+        series(.gauge, PrometheusName.metric(label), dimensions) { GaugeSeries() }
     }
 
     private func histogram(
         _ label: String, _ dimensions: [(String, String)], bounds: [Double]
     ) -> HistogramSeries? {
-        series(.histogram, PrometheusName.metric(label), label: label, dimensions: dimensions) {
-            HistogramSeries(bounds: configuration.buckets(for: label) ?? bounds)
-        }
+        series(.histogram, PrometheusName.metric(label), dimensions) { HistogramSeries(bounds: bounds) }
     }
 
     private func series<NewSeries: Series>(
-        _ kind: MetricFamily.Kind, _ name: String, label: String, dimensions: [(String, String)],
-        make: () -> NewSeries
+        _ kind: MetricKind, _ name: String, _ dimensions: [(String, String)], make: () -> NewSeries
     ) -> NewSeries? {
-        let family = MetricFamily(name: name, kind: kind, help: configuration.help(for: label))
+        let family = MetricFamily(name: name, kind: kind, help: configuration.descriptions[name]?.help)
         let labels = ExpositionText.labels(dimensions)
         let series = table.withLock { $0.series(family, labels: labels, make: make) }
         if series == nil { dropped.increment(by: 1 as Int64) }

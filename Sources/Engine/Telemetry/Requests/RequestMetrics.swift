@@ -70,12 +70,15 @@ extension RequestMetrics {
     public static let countLabel = "http_requests_total"
     private static let durationLabel = "http_request_duration_seconds"
 
-    /// Help texts and buckets of these metrics.
+    /// The descriptions of these metrics.
     public static let descriptions = [
-        MetricDescription(prefix: countLabel, help: "Finished requests by route, method and status."),
         MetricDescription(
-            prefix: durationLabel, help: "Time from the end of a request's head to the end of its response.",
-            buckets: PrometheusConfiguration.latencyBuckets),
+            countLabel, .counter,
+            "Requests that are finished, by `route`, `method` and `status` (`none`: the client left). "
+                + "Traffic and errors."),
+        MetricDescription(
+            durationLabel, .histogram,
+            "From the end of the request's head to the end of the response, by `route` and `method`. Latency."),
     ]
 }
 

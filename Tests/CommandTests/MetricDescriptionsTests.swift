@@ -1,0 +1,35 @@
+import Foundation
+import Telemetry
+import Testing
+
+@testable import push_registry
+
+@Suite("Every metric is described once")
+struct MetricDescriptionsTests {
+    private static let catalogue = URL(filePath: #filePath)
+        .appending(path: "../../../Sources/Command/push-registry/Documentation.docc").standardized
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: Self.catalogue.appending(path: path), encoding: .utf8)
+    }
+
+    @Test func page_hasTheTable() throws {
+        let lines = try text("Operations.md").split(separator: "\n", omittingEmptySubsequences: false)
+        let head = try #require(lines.firstIndex { $0.hasPrefix("| metric | kind |") })
+        let rows = lines[(head + 2)...].prefix { $0.hasPrefix("|") }.map(String.init)
+        #expect(rows == MetricDescriptions.all.map { "| `\($0.name)` | \($0.kind.rawValue) | \($0.help) |" })
+    }
+
+    /// Otherwise a panel or an alert could use a metric that does not exist.
+    @Test(arguments: ["grafana-dashboard.json", "prometheus-alerts.yaml"])
+    func resources_nameOnlyMetricsOfTheTable(resource: String) throws {
+        let families = Set(MetricDescriptions.all.map { $0.name.prefix { $0 != "_" } }).joined(separator: "|")
+        let named = try Regex<Substring>("\\b(?:\(families))_[a-z_]+")
+        let names = Set(try text("Resources/\(resource)").matches(of: named).map { String($0.output) })
+        let known = MetricDescriptions.all.flatMap { metric in
+            metric.kind == .histogram ? ["bucket", "sum", "count"].map { metric.name + "_" + $0 } : [metric.name]
+        }
+        #expect(names.count > 8)
+        #expect(names.subtracting(known) == [])
+    }
+}
