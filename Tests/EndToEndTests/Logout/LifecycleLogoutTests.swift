@@ -95,15 +95,6 @@ extension EndToEnd {
             #expect(event.actor == "client:tests")
         }
 
-        @Test func publishableKey_logsOut_onlyWithTheCurrentGeneration() async throws {
-            let app = try await RegistryApp.make()
-            let generation = try #require(try await app.put("phone", as: "alice").generation)
-            #expect(try await app.logOut("phone", by: .role(.client)).status == 403)
-            #expect(try await app.logOut("phone", by: .role(.client), ifMatch: "\"\(generation - 1)\"").status == 403)
-            let response = try await app.logOut("phone", by: .role(.client), ifMatch: "\"\(generation)\"")
-            #expect(response.json["status"] == "loggedOut")
-        }
-
         private static func alice(_ number: Int) -> RegistryApp.Credential {
             UserJWT.make("alice", session: "a\(number)")
         }

@@ -22,9 +22,7 @@ extension Oracle {
                 ? leave(id, phone, by: credential, keepsAnonymous, at: moment)
                 : ignoreLogout(id, phone, by: credential, at: moment)
         }
-        if case .publishableKey = credential, ifMatch == nil || ifMatch == .exists || !holds {
-            return Response(403, ["code": .text("forbidden")])
-        }
+        if case .publishableKey = credential { return Response(403, ["code": .text("forbidden")]) }
         return holds && isAbout(credential, phone)
             ? leave(id, phone, by: credential, keepsAnonymous, at: moment)
             : ignoreLogout(id, phone, by: credential, at: moment)

@@ -3,6 +3,12 @@
 extension Oracle {
     mutating func register(_ registration: ModelRegistration, at moment: Moment) -> Response {
         let present = phones[registration.phone]
+        // The model's clients keep no delivery key, so the token is their proof.
+        if case .publishableKey = registration.credential, let present, present.user != nil, let token = present.token,
+            token != registration.token || present.provider != registration.provider
+        {
+            return Response(403, ["code": .text("owned-installation")])
+        }
         if let ifMatch = registration.ifMatch, !(present.map { ifMatch.holds(for: $0.generation) } ?? false) {
             guard let present else { return .outdated(registration.credential.isService ? 0 : nil) }
             return .outdated(isReadable(present, to: registration.credential) ? present.generation : nil)

@@ -69,10 +69,12 @@ struct LogoutTests {
         #expect(try decide(.anonymous, on: .bound(nil, state: .loggedOut)).status == .alreadyLoggedOut)
     }
 
-    @Test func publishableKey_requiresTheCurrentGeneration_onAnOwnedInstallation() throws {
-        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: .bound("alice")) }
-        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: .bound("alice"), ifMatch: 6) }
-        #expect(try decide(.anonymous, on: .bound("alice"), ifMatch: 7).status == .loggedOut)
+    @Test func publishableKey_requiresThePresentDeliveryKey_onAnOwnedInstallation() throws {
+        let bound = Installation.bound("alice")
+        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: bound) }
+        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: bound, ifMatch: 7) }
+        #expect(throws: Logout.Refusal.unproven) { try decide(.anonymous, on: bound, keyOf: bound.epoch - 1) }
+        #expect(try decide(.anonymous, on: bound, keyOf: bound.epoch).status == .loggedOut)
     }
 
     @Test func deadToken_staysDead() throws {
@@ -95,11 +97,12 @@ struct LogoutTests {
 
     private func decide(
         _ requester: Logout.Initiator, by reader: Requester? = nil, on present: Installation?,
-        keepsAnonymous: Bool = false, ifMatch: Int64? = nil
+        keepsAnonymous: Bool = false, ifMatch: Int64? = nil, keyOf epoch: Int64? = nil
     ) throws -> Logout.Decision {
         let logout = Logout(
             key: try .phone, requester: requester, reader: reader, keepsAnonymous: keepsAnonymous,
-            precondition: ifMatch.map { .generation([$0]) }, actor: "test")
+            precondition: ifMatch.map { .generation([$0]) },
+            proof: epoch.map { epoch in DeliveryProof { $0 == epoch } }, actor: "test")
         return try logout.decision(on: present, at: Timestamp(microseconds: 500_000_000))
     }
 }

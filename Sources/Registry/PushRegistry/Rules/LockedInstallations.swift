@@ -74,12 +74,13 @@ public struct LockedInstallations: Sendable {
             .map { (loaded[$0.key], $0) }
     }
 
-    /// Applies one registration (R2 to R5, R7, R8, R10). The row of an installation that was imported and never
+    /// Applies one registration (R2 to R5, R7, R8, R10; fine print 10). The row of an installation that was imported and never
     /// registered is rewritten, even if the registration has the same values.
     public mutating func register(
         _ registration: Registration
     ) throws(RegistrationRefusal) -> RegistrationOutcome {
         let current = installations[registration.key]
+        let registration = try registration.authorized(on: current, at: now)
         if registration.precondition?.fails(on: current) == true {
             throw .outdated(generation: registration.reader.visibleGeneration(of: current))
         }

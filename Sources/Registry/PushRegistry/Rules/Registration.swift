@@ -42,6 +42,19 @@ public final class Registration: Sendable {
         snapshotDigest = Array(sha256(request.snapshot.canonicalBytes).prefix(Self.digestBytes))
     }
 
+    /// The same registration for the owner that the locked installation keeps or loses (fine print 10).
+    func authorized(on present: Installation?, at now: Timestamp) throws(RegistrationRefusal) -> Registration {
+        let claim = try claim.resolved(on: present, bringsToken: present?.address == address, at: now)
+        return claim.owner == owner ? self : Registration(self, by: claim)
+    }
+
+    private init(_ other: Registration, by claim: RegistrationClaim) {
+        (key, token, keys, snapshot, topics) = (other.key, other.token, other.keys, other.snapshot, other.topics)
+        (self.claim, catalogue, reader) = (claim, other.catalogue, other.reader)
+        (sessionTombstones, actor) = (other.sessionTombstones, other.actor)
+        (tokenSHA256, snapshotDigest) = (other.tokenSHA256, other.snapshotDigest)
+    }
+
     /// 128 bits of SHA-256 suffice: digests are compared within one installation only, so a client could produce a
     /// collision only with its own snapshots.
     public static let digestBytes = 16
@@ -149,4 +162,7 @@ public enum RegistrationRefusal: Error, Hashable, Sendable {
     case outdated(generation: Int64?)
     /// R7: the session has ended, or the user was logged out after the credential was issued.
     case sessionEnded
+    /// The publishable key changes the installation of a user only with the token or the present delivery key (fine
+    /// print 10).
+    case owned
 }

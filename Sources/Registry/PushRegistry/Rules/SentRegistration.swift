@@ -28,12 +28,15 @@ public final class SentRegistration: Sendable {
     /// The digest of a body and of all else that its values depend on.
     ///
     /// - Parameters:
+    ///   - keepingOwner: whether a delivery key keeps the present owner.
     ///   - rules: how the service reads bodies.
     ///   - sha256: the hash function.
     public static func digest(
-        of body: [UInt8], by owner: Owner?, reading rules: ReadingRules, sha256: ([UInt8]) -> [UInt8]
+        of body: [UInt8], by owner: Owner?, keepingOwner: Bool = false, reading rules: ReadingRules,
+        sha256: ([UInt8]) -> [UInt8]
     ) -> [UInt8] {
         var bytes = CanonicalBytes(version: ReadingRules.version)
+        bytes.append(keepingOwner ? "delivery key" : nil)
         bytes.append(rules.storesAdvertisingID ? "advertisingId" : nil)
         bytes.append(rules.zonesVersion)
         bytes.append(owner?.userID.rawValue)
@@ -47,7 +50,7 @@ public final class SentRegistration: Sendable {
     public struct ReadingRules: Sendable {
         /// The version of the service's own code. Increment it with each change by which the same body has other
         /// values, so that the next registration of each installation is read again.
-        static let version: UInt8 = 2
+        static let version: UInt8 = 3
 
         let storesAdvertisingID: Bool
         let zonesVersion: String
@@ -62,19 +65,65 @@ public final class SentRegistration: Sendable {
 
 /// For whom a registration was sent, and under which condition.
 public struct RegistrationClaim: Sendable {
+    /// How far the caller decides about the owner.
+    public enum Authority: Sendable {
+        /// A user's JWT or the app's back end: the installation gets the owner of the claim, or none.
+        case owner
+        /// The publishable key, with the delivery key that was sent beside it.
+        case publishableKey(DeliveryProof?)
+    }
+
     public let owner: Owner?
+    private let authority: Authority
     /// The `iat` of the caller's JWT; nil if there is none.
     public let credentialIssuedAt: Timestamp?
     public let precondition: Precondition?
     private let touchInterval: ISO8601Duration
 
     public init(
-        of app: App, owner: Owner?, credentialIssuedAt: Timestamp? = nil, precondition: Precondition? = nil
+        of app: App, owner: Owner?, by authority: Authority = .owner, credentialIssuedAt: Timestamp? = nil,
+        precondition: Precondition? = nil
     ) {
         self.owner = owner
+        self.authority = authority
         self.credentialIssuedAt = credentialIssuedAt
         self.precondition = precondition
         touchInterval = app.policy.touchInterval
+    }
+
+    /// Whether a delivery key is to keep the present owner and session.
+    public var keepsOwner: Bool {
+        if case .publishableKey(.some) = authority { true } else { false }
+    }
+
+    /// Whether the publishable key may change the installation only with a proof (fine print 10).
+    ///
+    /// - Parameter isOwned: whether it has an owner.
+    public func needsProof(isOwned: Bool) -> Bool {
+        guard case .publishableKey(let proof) = authority else { return false }
+        return isOwned || proof != nil
+    }
+
+    /// The same claim for the owner that a locked installation keeps or loses (fine print 10).
+    ///
+    /// - Parameter bringsToken: whether the registration has the installation's present token.
+    /// - Throws: `RegistrationRefusal.owned` without a proof.
+    func resolved(
+        on present: Installation?, bringsToken: Bool, at now: Timestamp
+    ) throws(RegistrationRefusal) -> RegistrationClaim {
+        guard case .publishableKey(let proof) = authority else { return self }
+        if let proof {
+            guard proof.holds(for: present, at: now) else { throw .owned }
+            return RegistrationClaim(owner: present?.owner, replacing: self)
+        }
+        guard present?.owner == nil || present?.tokenSHA256 == nil || bringsToken else { throw .owned }
+        return self
+    }
+
+    private init(owner: Owner?, replacing claim: RegistrationClaim) {
+        (self.owner, authority) = (owner, claim.authority)
+        (credentialIssuedAt, precondition) = (claim.credentialIssuedAt, claim.precondition)
+        touchInterval = claim.touchInterval
     }
 
     /// R2: whether `lastSeenAt` is old enough to be updated.

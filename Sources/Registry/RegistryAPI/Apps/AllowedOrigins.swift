@@ -14,7 +14,7 @@ extension RegistryService {
             await allows(origin, app: request.parameters["app"])
         }
         // X-User-Id and X-Session-Id are left out on purpose: a service's key must not be in a web page.
-        sharing.requestFields = [.authorization, .contentType, .ifMatch, .xRequestID]
+        sharing.requestFields = [.authorization, .contentType, .ifMatch, .deliveryKey, .xRequestID]
         sharing.responseFields = [.eTag, .xRequestID, .retryAfter, .wwwAuthenticate]
         let open = routes.filter { $0.pattern == Self.receiptsPattern }
         let (shared, others) = routes.filter { $0.pattern != Self.receiptsPattern }.reduce(into: ([Route](), [Route]()))

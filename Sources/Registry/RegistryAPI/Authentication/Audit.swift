@@ -17,7 +17,7 @@ struct Audit: Sendable {
             log("authentication failed", ["reason": "\(error.problem.code)"], nil, request)
         case .invalidUserToken(let fault):
             log("authentication failed", ["reason": "\(fault.rawValue)"], nil, request)
-        case .endedCredential, .forbidden, .unprovenLogout:
+        case .endedCredential, .forbidden, .ownedInstallation, .unprovenLogout:
             log("refused", ["reason": "\(error.problem.code)"], caller, request)
         case .unknownApp:
             // The admin key may ask for any app, so a wrong app id is only a mistake. An app's key may not.

@@ -55,6 +55,9 @@ final class Caller: Sendable {
     /// Whether the caller is the app's back end, which may act for any user.
     var isService: Bool { roles.contains(.service) }
 
+    /// Whether the caller is a client without a user.
+    var hasPublishableKey: Bool { user == nil && !isService }
+
     /// Whether the caller may read any user's installations.
     var readsAllUsers: Bool { has(any: [.service, .support]) }
 

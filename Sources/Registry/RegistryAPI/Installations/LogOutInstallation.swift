@@ -19,10 +19,13 @@ extension RegistryService {
             try call.caller.checkActingHeaders(in: request)
             let body = try request.jsonBody()
             let requester = try Logout.Initiator(request, by: call.caller)
+            let installID = try InstallID(request)
             let logout = Logout(
-                key: InstallationKey(app: call.app.number, installID: try InstallID(request)), requester: requester,
+                key: InstallationKey(app: call.app.number, installID: installID), requester: requester,
                 reader: call.caller.isService ? .service : nil, keepsAnonymous: try LogoutBody.keepsAnonymous(body),
-                precondition: try ETag.precondition(request), catalogue: call.app.topics, actor: call.caller.actor)
+                precondition: try ETag.precondition(request),
+                proof: deliveryProof(of: request, on: installID, in: call), catalogue: call.app.topics,
+                actor: call.caller.actor)
             let (status, generation) = try await logOut(logout, by: call.caller)
             var writer = JSONWriter()
             writer.object { writer in

@@ -15,15 +15,14 @@ extension RegistryService {
             let first = Result { try registration(request, in: last) }
             if case .success(let (accepted, call)) = first {
                 do {
-                    let outcome = try await installations.register(accepted, ifDirectoryIs: last.version)
-                    return response(outcome, to: accepted, in: call)
+                    return try await register(accepted, ifDirectoryIs: last.version, in: call)
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
             let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
                 try registration(request, in: current)
             }
-            return response(try await installations.register(accepted, ifDirectoryIs: nil), to: accepted, in: call)
+            return try await register(accepted, ifDirectoryIs: nil, in: call)
         }
         return route.admitting(admission(allowing: Self.registrants))
     }
@@ -45,12 +44,13 @@ extension RegistryService {
         let owner = try Owner(request, by: call.caller)
         let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
         let claim = RegistrationClaim(
-            of: call.app, owner: owner, credentialIssuedAt: call.caller.user?.issuedAt,
+            of: call.app, owner: owner, by: authority(of: request, on: key.installID, in: call), credentialIssuedAt: call.caller.user?.issuedAt,
             precondition: try ETag.precondition(request))
         let body = RegistrationBody(
             bytes: bytes, installID: key.installID, storesAdvertisingID: call.app.policy.storesAdvertisingID,
             topics: call.app.topics, links: links)
-        let digest = SentRegistration.digest(of: bytes, by: owner, reading: body.rules, sha256: Self.sha256)
+        let digest = SentRegistration.digest(
+            of: bytes, by: owner, keepingOwner: claim.keepsOwner, reading: body.rules, sha256: Self.sha256)
         let sent = SentRegistration(on: key, by: claim, mayHaveTopics: body.mayHaveTopics, digest: digest) {
             Registration(
                 try body.read(), of: call.app, by: claim, reader: call.caller.isService ? .service : nil,
@@ -59,8 +59,25 @@ extension RegistryService {
         return (sent, call)
     }
 
+    private func authority(
+        of request: ServerRequest, on installID: InstallID, in call: AppCall
+    ) -> RegistrationClaim.Authority {
+        guard call.caller.hasPublishableKey else { return .owner }
+        return .publishableKey(deliveryProof(of: request, on: installID, in: call))
+    }
+
     private static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         SHA256.hash(data: bytes).withUnsafeBytes { Array($0) }
+    }
+
+    private func register(
+        _ sent: SentRegistration, ifDirectoryIs version: Int64?, in call: AppCall
+    ) async throws -> ServerResponse {
+        do {
+            return response(try await installations.register(sent, ifDirectoryIs: version), to: sent, in: call)
+        } catch RegistrationRefusal.owned {
+            throw RefusedCall(.ownedInstallation, call.caller)
+        }
     }
 
     private func response(
@@ -73,7 +90,8 @@ extension RegistryService {
             writer.member("generation", outcome.generation)
             writer.member("status", outcome.status.rawValue)
             writer.member("state", outcome.state.rawValue)
-            writer.member("userId", outcome.userID?.rawValue)
+            // A delivery key does not tell who the owner is.
+            writer.member("userId", sent.claim.owner?.userID.rawValue)
             let silence = call.app.policy.staleAfter[outcome.provider]
             writer.member("registerAgainBefore", outcome.lastSeenAt.advanced(by: silence).description)
             writer.member("epoch", names.epoch)

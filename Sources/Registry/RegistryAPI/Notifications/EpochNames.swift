@@ -1,6 +1,9 @@
 import Basics
 import Crypto
 import Foundation
+import HTTPApplication
+import HTTPTypes
+import HTTPWire
 import PushRegistry
 import Receipts
 
@@ -75,6 +78,19 @@ struct DeliveryKey {
     /// Compares digests in constant time, so the duration does not reveal even the length.
     func matches(_ other: DeliveryKey) -> Bool {
         SHA256.hash(data: secret) == SHA256.hash(data: other.secret)
+    }
+}
+
+extension RegistryService {
+    /// The delivery key beside a publishable key (fine print 10, 15); nil without one. A text that is no delivery key
+    /// proves nothing.
+    func deliveryProof(of request: ServerRequest, on installID: InstallID, in call: AppCall) -> DeliveryProof? {
+        request.head[.deliveryKey].map { text in
+            let presented = DeliveryKey(text)
+            return DeliveryProof { [epochKeys] epoch in
+                presented?.matches(EpochNames(of: epoch, on: installID, in: call, epochKeys).deliveryKey) ?? false
+            }
+        }
     }
 }
 

@@ -29,8 +29,10 @@ enum APIError: Error {
     /// The app does not exist, or the credential belongs to another app.
     case unknownApp
     case forbidden(String)
-    /// A logout of an owned installation by the publishable key without its current generation.
+    /// A logout of an owned installation by the publishable key without its delivery key.
     case unprovenLogout
+    /// A registration by the publishable key of an owned installation, without its token or delivery key.
+    case ownedInstallation
     case unsupportedMediaType(String)
     case invalidBody([JSONFault])
     case invalidParameters([ParameterFault])
@@ -139,7 +141,11 @@ extension APIError {
         case .unprovenLogout:
             Problem(
                 .forbidden, code: "forbidden",
-                detail: "Logging out a user's installation requires a JWT, or If-Match with the current generation.")
+                detail: "Logging out a user's installation requires a JWT, or X-Delivery-Key with the present key.")
+        case .ownedInstallation:
+            Problem(
+                .forbidden, code: "owned-installation",
+                detail: "The installation belongs to a user, or X-Delivery-Key is not its present delivery key.")
         case .unsupportedMediaType(let expected):
             Problem(
                 .unsupportedMediaType, code: "unsupported-media-type", detail: "The body must be \(expected).",
@@ -271,6 +277,7 @@ extension APIError {
         case let error as JSONFaults: self = .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
         case RegistrationRefusal.sessionEnded: self = .sessionEnded
+        case RegistrationRefusal.owned: self = .ownedInstallation
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case DeletionRefusal.outdated(let generation): self = .outdated(generation: generation)

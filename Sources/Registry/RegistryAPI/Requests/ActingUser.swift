@@ -6,6 +6,7 @@ import PushRegistry
 extension HTTPField.Name {
     static let userID = HTTPField.Name("X-User-Id")!
     static let sessionID = HTTPField.Name("X-Session-Id")!
+    static let deliveryKey = HTTPField.Name("X-Delivery-Key")!
     static let sessionExpiresAt = HTTPField.Name("X-Session-Expires-At")!
 }
 

@@ -75,6 +75,12 @@ struct BindingRow: Sendable {
     /// Nil if the same batch has moved the token to another installation afterwards.
     private var token: Token? { installation.tokenSHA256 == nil ? nil : pending.registration.token }
 
+    /// The user who has registered, or whom a delivery key has kept.
+    private var registrant: Int64? {
+        let digest = pending.userSHA256 ?? installation.owner.map { UserDigest.sha256($0.userID) }
+        return digest.map(UserDigest.registrant)
+    }
+
     fileprivate static let binding: [BatchColumns<BindingRow>.Column] = [
         .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },
         .init("token", "text") { $0.token?.text },
@@ -85,7 +91,7 @@ struct BindingRow: Sendable {
         .init("session_id", "text") { $0.installation.owner?.session?.id.rawValue },
         .init("session_expires_at", "timestamptz") { $0.installation.owner?.session?.expiresAt?.postgres },
         .init("credential_issued_at", "timestamptz") { $0.installation.credentialIssuedAt?.postgres },
-        .init("registrant", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+        .init("registrant", "bigint") { $0.registrant },
         .init("state", "text", cast: "installation_state") { $0.installation.state.rawValue },
         .init("generation", "bigint") { $0.installation.generation },
         .init("registration_generation", "bigint") { $0.installation.registrationGeneration },
@@ -103,7 +109,7 @@ struct BindingRow: Sendable {
     /// Beside a new snapshot.
     fileprivate static let sending: [BatchColumns<BindingRow>.Column] = [
         .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest },
-        .init("snapshot_sender", "bigint") { $0.pending.userSHA256.map(UserDigest.registrant) },
+        .init("snapshot_sender", "bigint") { $0.registrant },
     ]
 
     static let layout = RowLayout<BindingRow>(

@@ -63,12 +63,15 @@ struct LockedRegistrations {
     }
 
     /// The choices of all users that matter. An installation that loses its token loses its own choices, and then
-    /// inherits those of its owner, who may be another user than those of the batch.
+    /// inherits those of its owner, who may be another user than those of the batch. One that keeps its owner by a
+    /// delivery key inherits the owner's choices, too.
     private func userChoices(
         _ known: [UserID: TopicChoices], _ present: [StoredInstallation], _ transaction: PostgresTransaction
     ) async throws -> [UserID: TopicChoices] {
+        let keepers = Set(batch.lazy.map(\.registration).filter(\.claim.keepsOwner).map(\.key))
         let owners = Set(
-            present.lazy.map(\.installation).filter { !$0.topicChoices.isEmpty }.compactMap(\.owner?.userID)
+            present.lazy.map(\.installation).filter { !$0.topicChoices.isEmpty || keepers.contains($0.key) }
+                .compactMap(\.owner?.userID)
         ).filter { known[$0] == nil }
         guard !owners.isEmpty else { return known }
         let users = Array(owners)

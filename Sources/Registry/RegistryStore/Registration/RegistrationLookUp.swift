@@ -85,7 +85,9 @@ struct RegistrationLookUp: Sendable {
     private func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
-        guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt) else { return .contested(row) }
+        guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt),
+            !sent.claim.needsProof(isOwned: !row.isNull(6))
+        else { return .contested(row) }
         if row.holds(sent.digest, at: 1), !sent.mayHaveTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now)
         {
             return .unchanged(outcome)

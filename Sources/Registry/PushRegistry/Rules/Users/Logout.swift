@@ -18,7 +18,7 @@ public struct Logout: Sendable {
     /// Why a logout was refused. Nothing was changed.
     public enum Refusal: Error, Hashable, Sendable {
         case notFound
-        /// The publishable key proves no user: for an owned installation, `If-Match` must name its current generation.
+        /// The publishable key logs out the installation of a user only with the present delivery key.
         case unproven
     }
 
@@ -41,6 +41,8 @@ public struct Logout: Sendable {
     public let reader: Requester
     public let keepsAnonymous: Bool
     public let precondition: Precondition?
+    /// The delivery key of an anonymous initiator.
+    public let proof: DeliveryProof?
     /// The app's topics.
     public let catalogue: TopicCatalogue
     /// The caller's role and key id, never the user.
@@ -49,22 +51,25 @@ public struct Logout: Sendable {
     /// - Parameter reader: the requester, unless the app's back end acts for a user.
     public init(
         key: InstallationKey, requester: Initiator, reader: Requester? = nil, keepsAnonymous: Bool,
-        precondition: Precondition?, catalogue: TopicCatalogue = TopicCatalogue(), actor: String
+        precondition: Precondition?, proof: DeliveryProof? = nil, catalogue: TopicCatalogue = TopicCatalogue(),
+        actor: String
     ) {
         self.key = key
         self.requester = requester
         self.reader = reader ?? requester.reader
         self.keepsAnonymous = keepsAnonymous
         self.precondition = precondition
+        self.proof = proof
         self.catalogue = catalogue
         self.actor = actor
     }
 
     /// - Parameter present: the locked row; nil if it does not exist.
     public func decision(on present: Installation?, at now: Timestamp) throws(Refusal) -> Decision {
+        if requester == .anonymous, let proof, !proof.holds(for: present, at: now) { throw .unproven }
         guard let present else { return try decisionOnUnknown() }
         guard let owner = present.owner else { return decisionOnUnbound(present, at: now) }
-        if requester == .anonymous, !namesGeneration(of: present) { throw .unproven }
+        if requester == .anonymous, proof == nil { throw .unproven }
         guard isAbout(owner, of: present), precondition?.holds(for: present.generation) ?? true else {
             return outdated(present, at: now)
         }
@@ -86,12 +91,6 @@ public struct Logout: Sendable {
         guard present.state == .active, !keepsAnonymous else { return unchanged(present, .alreadyLoggedOut, []) }
         guard precondition?.holds(for: present.generation) ?? true else { return outdated(present, at: now) }
         return act(on: present, at: now)
-    }
-
-    /// `*` proves nothing: only a caller that may read the record knows the generation.
-    private func namesGeneration(of present: Installation) -> Bool {
-        if case .generation = precondition { return precondition?.holds(for: present.generation) ?? false }
-        return false
     }
 
     /// Whether the requester means the current owner and session. A sign-in with a later credential is not meant.
