@@ -29,8 +29,8 @@ install: ## Install the built binary and the units of systemd (DESTDIR, PREFIX)
 		sed 's|/usr/local/bin|$(PREFIX)/bin|' $(UNITS)/$$unit > $(DESTDIR)/etc/systemd/system/$$unit; done
 
 # Targets whose tests need neither PostgreSQL nor a browser.
-CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Migrations|PushRegistry|PushRegistryClient|$\
-	Receipts|RegistryAPI|StrictJSON|Telemetry)Tests\.
+CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Importing|Migrations|PushRegistry|$\
+	PushRegistryClient|Receipts|RegistryAPI|StrictJSON|Telemetry)Tests\.
 # Tests that run compilers and other languages.
 PACKAGE = PushRegistryClientTests\.(Dependency|Platform|Sample)Tests
 # Tests that need both cores: thousands of calls one after another, and hundreds at once. Those of the calendar move

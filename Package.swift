@@ -129,12 +129,15 @@ let package = Package(
 
         // The command.
         module("Engine", "EmbeddedPostgres", ["Basics", subprocess, logging]),
+        module(
+            "Command", "Importing",
+            ["Basics", "CZlib", "PushRegistry", "RegistryStore", "StrictJSON", crypto]),
         .executableTarget(
             name: "push-registry",
             dependencies: [
-                "Basics", "CZlib", "EventLoop", "FleetGenerator", "HTTPApplication", "HTTPServer", "HTTPWire",
+                "Basics", "EventLoop", "FleetGenerator", "HTTPApplication", "HTTPServer", "HTTPWire", "Importing",
                 "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI", "RegistryStore", "EmbeddedPostgres",
-                "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, crypto, logging,
+                "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, logging,
                 serviceLifecycle, unixSignals,
             ], path: "Sources/Command/push-registry", swiftSettings: strict),
 
@@ -210,6 +213,7 @@ let package = Package(
                 argumentParser,
                 logging,
             ]),
+        tests("ImportingTests", ["Importing", "PushRegistry"]),
         tests("PostgresClientTests", ["COpenSSL", "PostgresClient", "EmbeddedPostgres", "RegistryTestSupport"]),
         tests("EmbeddedPostgresTests", ["EmbeddedPostgres", "RegistryTestSupport"]),
         tests("MigrationsTests", ["Migrations"]),

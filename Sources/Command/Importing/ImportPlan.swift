@@ -1,7 +1,7 @@
 import PushRegistry
 
 /// How the rows of a run become installations. The plan is complete before the first one is loaded.
-struct ImportPlan: Sendable {
+package struct ImportPlan: Sendable {
     let source: ImportSource
     let reader: ImportReader
     /// When rows without a date were seen. Nil for our own format, in which they count as of now.
@@ -9,23 +9,23 @@ struct ImportPlan: Sendable {
     /// Which rows of other systems are loaded; nil for our own format.
     var choice: RowChoice?
     /// Nil if no topics are imported.
-    var topics: ImportTopics?
+    package var topics: ImportTopics?
 
-    init(_ source: ImportSource, _ reader: ImportReader) {
+    package init(_ source: ImportSource, _ reader: ImportReader) {
         self.source = source
         self.reader = reader
     }
 
     /// The run needs an option of the command that is missing.
-    struct MissingOption: Error {
-        let description: String
+    package struct MissingOption: Error {
+        package let description: String
     }
 
     /// Reads all rows of another system once, and decides which ones are loaded.
     ///
     /// - Parameter catalogue: the app's topics.
     /// - Throws: `MissingOption`, before anything is loaded.
-    mutating func scan(
+    package mutating func scan(
         _ files: ImportFiles, over catalogue: TopicCatalogue, now: Timestamp = .now(), progress: (Int64) -> Void
     ) throws {
         guard case .foreign(let reader) = source else { return }

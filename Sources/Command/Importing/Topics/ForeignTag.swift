@@ -2,14 +2,18 @@ import PushRegistry
 import StrictJSON
 
 /// A tag, channel or list of another system, which becomes a choice about a topic.
-struct ForeignTag: Hashable {
-    let name: String
+package struct ForeignTag: Hashable {
+    package let name: String
     /// False if the installation has left the topic.
     var isChosen = true
 
+    package init(name: String, isChosen: Bool = true) {
+        (self.name, self.isChosen) = (name, isChosen)
+    }
+
     /// The topic that it becomes: in lower case, with `-` for spaces. Nil for a name that no topic can have, such as an
     /// e-mail address.
-    var slug: TopicSlug? {
+    package var slug: TopicSlug? {
         let words = name.lowercased().split(whereSeparator: \.isWhitespace)
         return try? TopicSlug(words.joined(separator: "-"))
     }
@@ -55,11 +59,11 @@ struct FoundTopics {
 }
 
 /// The catalogue of a run: the app's topics, and those that the run creates.
-struct ImportTopics {
+package struct ImportTopics {
     /// In a dry run, missing topics have numbers above all others.
-    private(set) var catalogue: TopicCatalogue
+    package private(set) var catalogue: TopicCatalogue
     /// The topics that the app does not have yet, in the order of their slugs. Their default is `out`.
-    let missing: [(slug: TopicSlug, content: Topic.Content)]
+    package let missing: [(slug: TopicSlug, content: Topic.Content)]
 
     /// - Throws: `ImportPlan.MissingOption` if the app would have too many topics.
     init(_ found: FoundTopics, over catalogue: TopicCatalogue) throws {
@@ -77,7 +81,7 @@ struct ImportTopics {
     }
 
     /// Adds the missing topics as they were created, or for a dry run with numbers above all others.
-    mutating func add(_ created: [Topic]? = nil) {
+    package mutating func add(_ created: [Topic]? = nil) {
         let newest = catalogue.topics.map(\.number.rawValue).max() ?? 0
         let topics =
             created

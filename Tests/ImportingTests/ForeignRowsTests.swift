@@ -2,7 +2,7 @@ import Foundation
 import PushRegistry
 import Testing
 
-@testable import push_registry
+@testable import Importing
 
 @Suite("Rows of other systems are found in files of any shape, wherever the input is split")
 struct ForeignRowsTests {

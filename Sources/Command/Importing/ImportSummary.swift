@@ -2,7 +2,7 @@ import PushRegistry
 import RegistryStore
 
 /// The outcomes of the rows of an import, or the expected ones of a dry run.
-struct ImportSummary: Encodable {
+package struct ImportSummary: Encodable {
     struct Forecast: Encodable {
         /// By provider.
         let reachable: [String: Int]
@@ -42,7 +42,7 @@ struct ImportSummary: Encodable {
     let unchanged: Int
     /// By kind.
     let skipped: [String: Int]
-    let rejected: Int
+    package let rejected: Int
     let duplicates: Int
     let assumed: Int
     /// By field and value.
@@ -53,7 +53,7 @@ struct ImportSummary: Encodable {
     let forecast: Forecast?
     let seconds: Double
 
-    init(
+    package init(
         _ plan: ImportPlan, files: [String], _ input: ImportInput.Counts, _ counts: InstallationImporter.Counts,
         isDryRun: Bool, seconds: Double
     ) {
@@ -84,7 +84,7 @@ struct ImportSummary: Encodable {
     }
 
     /// The forecast is null without a dry run; `topics` is there only with `--topics`.
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(format, forKey: .format)
         try members.encode(files, forKey: .files)
@@ -102,7 +102,7 @@ struct ImportSummary: Encodable {
     }
 
     /// - Parameter rejects: the report of the rejected rows.
-    func text(rejects: String) -> String {
+    package func text(rejects: String) -> String {
         var lines = [
             "\(format): read \(read), \(forecast == nil ? "imported" : "would import") \(imported), "
                 + "unchanged \(unchanged), skipped \(skipped.values.reduce(0, +)), "

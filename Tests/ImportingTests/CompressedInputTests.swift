@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import push_registry
+@testable import Importing
 
 @Suite("Compressed files are read as what is in them, however they were written")
 struct CompressedInputTests {

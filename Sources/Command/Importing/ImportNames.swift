@@ -2,7 +2,7 @@ import PushRegistry
 import StrictJSON
 
 /// Maps the names of columns and members to fields.
-struct ImportNames: Sendable {
+package struct ImportNames: Sendable {
     /// How many unknown names are reported.
     private static let unknownMax = 20
     /// Members of an export that an import does not need.
@@ -20,7 +20,7 @@ struct ImportNames: Sendable {
     private(set) var unknown: [String] = []
 
     /// - Parameter map: the fields of names that differ from ours.
-    init(map: [String: ImportField] = [:]) {
+    package init(map: [String: ImportField] = [:]) {
         foreign = map
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// The files of an import, open from the start, so that nothing is loaded if one is missing.
-struct ImportFiles {
+package struct ImportFiles {
     /// One file to read: a file as it is, or a file of an archive.
     struct Part {
         /// For reports: `fleet.csv`, `-`, `export.zip/part-1.json`.
@@ -15,22 +15,22 @@ struct ImportFiles {
 
     private let names: [String]
     private let handles: [FileHandle]
-    let progress: InputProgress
+    package let progress: InputProgress
 
     /// - Throws: `UnreadableFile` for the first one that cannot be read.
-    init(_ names: [String]) throws {
+    package init(_ names: [String]) throws {
         self.names = names
         handles = try names.map(Self.open)
         let sizes = handles.map { Self.size($0) }
         progress = InputProgress(total: sizes.contains { $0 == nil } ? nil : sizes.compactMap(\.self).reduce(0, +))
     }
 
-    struct UnreadableFile: Error {
-        let name: String
+    package struct UnreadableFile: Error {
+        package let name: String
     }
 
     /// Whether the file of this name is known to be empty.
-    func isEmpty(_ name: String) -> Bool {
+    package func isEmpty(_ name: String) -> Bool {
         zip(names, handles).contains { $0 == name && Self.size($1) == 0 }
     }
 
@@ -46,7 +46,7 @@ struct ImportFiles {
     }
 
     /// Copies standard input to a file without a name, so that it can be read twice.
-    mutating func keepStandardInput() throws {
+    package mutating func keepStandardInput() throws {
         self = ImportFiles(names, try handles.map { try Self.size($0) == nil ? Self.copy($0) : $0 })
     }
 
@@ -137,7 +137,7 @@ enum TemporaryFile {
 }
 
 /// How much of the files was read.
-final class InputProgress: Sendable {
+package final class InputProgress: Sendable {
     /// Nil if it is not known.
     let total: Int?
     private let bytes = Atomic(0)
@@ -150,7 +150,7 @@ final class InputProgress: Sendable {
     func restart() { bytes.store(0, ordering: .relaxed) }
 
     /// 0 to 1; nil if it is not known.
-    var share: Double? {
+    package var share: Double? {
         guard let total, total > 0 else { return nil }
         return min(1, Double(bytes.load(ordering: .relaxed)) / Double(total))
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// How a file is split into rows.
-enum InputShape: Hashable, Sendable {
+package enum InputShape: Hashable, Sendable {
     /// One JSON object a line.
     case lines
     /// An array of objects, pages of a list, or objects that take several lines.
@@ -34,7 +34,7 @@ enum InputShape: Hashable, Sendable {
     }
 
     /// The value of `--format`, or the extension of a file's name; nil for others.
-    init?(name: String) {
+    package init?(name: String) {
         switch name {
         case "ndjson", "jsonl": self = .lines
         case "csv": self = .table

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Importing
 import Logging
 import PostgresClient
 import PushRegistry
@@ -142,7 +143,7 @@ struct ImportCommand: AsyncParsableCommand {
             try foreign.refuseForOwnFormat()
             return (opened, .own(names))
         }
-        guard format.tags != nil || !foreign.topics else {
+        guard format.hasTopics || !foreign.topics else {
             throw ValidationError("Files of \(format.system) have no topics: leave --topics out.")
         }
         if foreign.from == nil { note("The files are an export of \(format.system) (--from \(format.name)).") }

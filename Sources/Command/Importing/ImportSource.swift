@@ -2,7 +2,7 @@ import PushRegistry
 import StrictJSON
 
 /// The kind of the files of a run.
-enum ImportSource: Sendable {
+package enum ImportSource: Sendable {
     /// An export of a registry, or a table whose columns are mapped to its fields.
     case own(ImportNames)
     case foreign(ForeignReader)
@@ -20,7 +20,7 @@ enum ImportSource: Sendable {
 }
 
 /// Detects the kind of files by their first rows.
-struct ImportDetection {
+package struct ImportDetection {
     /// How many rows of a file are read: the first ones may lack values.
     private static let rowsMax = 20
 
@@ -33,7 +33,9 @@ struct ImportDetection {
     /// - Returns: nil for our own format.
     /// - Throws: `ImportFailure` for a file of another kind than the given one, for a file of no kind, and if the files
     ///   differ.
-    static func find(in files: ImportFiles, _ names: ImportNames, given: ForeignFormat?) throws -> ForeignFormat? {
+    package static func find(
+        in files: ImportFiles, _ names: ImportNames, given: ForeignFormat?
+    ) throws -> ForeignFormat? {
         var found = given.map { Found.foreign($0.name) }
         try files.forEachPart { part in
             guard let kind = try detect(part, names, given) else { return true }

@@ -1,13 +1,13 @@
 import PushRegistry
 
 /// The forms in which other systems write times. A time without an offset is UTC.
-enum ForeignTime {
+package enum ForeignTime {
     /// Unix times from here on are milliseconds: as seconds they would be after the year 5138.
     private static let millisecondsMin: UInt64 = 100_000_000_000
 
     /// Unix seconds (with or without a fraction) or milliseconds; RFC 3339, also with a space instead of the T, without
     /// an offset, with an offset without a colon or minutes, or with ` UTC`; a date alone is its midnight.
-    static func parse(_ text: String) -> Timestamp? {
+    package static func parse(_ text: String) -> Timestamp? {
         if let time = Timestamp(text) ?? unix(text) { return time }
         var form = text.trimmingSpaces()
         for suffix in [" UTC", " GMT", " Z"] where form.hasSuffix(suffix) {

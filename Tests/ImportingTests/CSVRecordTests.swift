@@ -2,7 +2,7 @@ import Foundation
 import PushRegistry
 import Testing
 
-@testable import push_registry
+@testable import Importing
 
 @Suite("CSV is parsed by RFC 4180, wherever the input is split")
 struct CSVRecordTests {

@@ -1,4 +1,4 @@
-@testable import push_registry
+@testable import Importing
 
 /// Bytes in memory, one piece after the other.
 final class TextBytes: ByteSource {

@@ -2,11 +2,11 @@ import PushRegistry
 
 /// The export of another system as a table: how to recognise it, where the values stand, and what they mean. Each
 /// system's table has a file of its own.
-struct ForeignFormat: Sendable {
+package struct ForeignFormat: Sendable {
     /// The value of `--from`.
-    let name: String
+    package let name: String
     /// The system's name in messages.
-    let system: String
+    package let system: String
     /// A file is of this format if its first row has all values of one of these lists.
     let signatures: [[FieldPath]]
     /// The members of an outer object, or of a page of a list, whose arrays have the rows.
@@ -174,8 +174,9 @@ enum ForeignReading: Sendable {
 
 extension ForeignFormat {
     /// All formats, in the order in which they are tried.
-    static let all: [ForeignFormat] = [.oneSignal, .pinpoint, .sns, .parse, .airship, .azure, .braze]
+    package static let all: [ForeignFormat] = [.oneSignal, .pinpoint, .sns, .parse, .airship, .azure, .braze]
 
+    package var hasTopics: Bool { tags != nil }
     var elements: ElementSplitter { ElementSplitter(wrappers: wrappers) }
 
     func fits(_ row: ForeignRow) -> Bool {

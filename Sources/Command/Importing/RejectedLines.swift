@@ -3,7 +3,7 @@ import Glibc
 import PushRegistry
 
 /// The report of rejected lines: one JSON object for each fault. It names file and line, and quotes nothing.
-final class RejectedLines: @unchecked Sendable {
+package final class RejectedLines: @unchecked Sendable {
     private struct Fault: Encodable {
         let file: String
         let line: Int
@@ -14,7 +14,7 @@ final class RejectedLines: @unchecked Sendable {
 
     private static let bufferBytesMax = 64 * 1_024
 
-    let path: String
+    package let path: String
     private var handle: FileHandle?
     private var buffer = Data()
     private let encoder = JSONEncoder()
@@ -26,7 +26,7 @@ final class RejectedLines: @unchecked Sendable {
     /// - Parameters:
     ///   - input: the imported files. They are never overwritten, even if `path` is another name of one.
     ///   - keepsOlder: whether an earlier report stays if no line is rejected.
-    init(path: String, readingFrom input: ImportFiles, keepsOlder: Bool) throws {
+    package init(path: String, readingFrom input: ImportFiles, keepsOlder: Bool) throws {
         self.path = path
         guard !input.contains(path) else {
             throw ImportFailure("\(path) is the imported file itself: use --rejects with another file.")

@@ -1,8 +1,12 @@
 import PushRegistry
 
 /// The time zones of other systems: IANA names, and those of Ruby on Rails.
-struct ForeignTimeZones: Sendable {
+package struct ForeignTimeZones: Sendable {
     let links: TimeZoneLinks
+
+    package init(links: TimeZoneLinks) {
+        self.links = links
+    }
 
     /// Nil for a name that is neither.
     func name(_ text: String) -> String? {

@@ -104,7 +104,7 @@ struct ForeignScan {
 }
 
 /// Which rows are imported, of those with the same token or `installId`.
-struct RowChoice: Sendable {
+package struct RowChoice: Sendable {
     var older: OlderRows
     var completions: Completions
 }

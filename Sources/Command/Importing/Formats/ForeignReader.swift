@@ -3,11 +3,11 @@ import Crypto
 import PushRegistry
 
 /// The options of the command for values that a file does not have.
-struct ForeignOptions: Sendable {
+package struct ForeignOptions: Sendable {
     /// `apns` or `apnsSandbox`, for installations of APNs.
     var environment: Provider?
     /// For rows without a date.
-    var lastSeen: Timestamp?
+    package var lastSeen: Timestamp?
     /// For rows without the name of a system.
     var system: String?
     /// The app whose rows are imported, if a file has several.
@@ -17,7 +17,15 @@ struct ForeignOptions: Sendable {
     /// The topics that come over; nil for none.
     var topics: Topics?
 
-    enum Topics {
+    package init(
+        environment: Provider? = nil, lastSeen: Timestamp? = nil, system: String? = nil, onlyApp: String? = nil,
+        user: FieldPath? = nil, topics: Topics? = nil
+    ) {
+        (self.environment, self.lastSeen, self.system) = (environment, lastSeen, system)
+        (self.onlyApp, self.user, self.topics) = (onlyApp, user, topics)
+    }
+
+    package enum Topics: Sendable {
         case all
         case only(Set<TopicSlug>)
     }
@@ -41,14 +49,14 @@ enum ForeignOutcome {
 }
 
 /// Reads the rows of another system's export by its format.
-struct ForeignReader: Sendable {
+package struct ForeignReader: Sendable {
     let format: ForeignFormat
     let options: ForeignOptions
     let zones: ForeignTimeZones
     /// The format's fields by their index: several may have the same name.
     private let places: [[ForeignFormat.Field]]
 
-    init(format: ForeignFormat, options: ForeignOptions, zones: ForeignTimeZones) {
+    package init(format: ForeignFormat, options: ForeignOptions, zones: ForeignTimeZones) {
         (self.format, self.options, self.zones) = (format, options, zones)
         places = ImportField.allCases.map { field in format.fields.filter { $0.field == field } }
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Importing
 import PushRegistry
 
 /// The options for exports of other systems: what their files do not say.

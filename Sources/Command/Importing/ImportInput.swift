@@ -4,8 +4,8 @@ import PushRegistry
 import RegistryStore
 
 /// Reads the installations of files on its own thread, and reports rejected rows.
-final class ImportInput: Sendable {
-    struct Counts: Sendable {
+package final class ImportInput: Sendable {
+    package struct Counts: Sendable {
         var read = 0
         var rejected = 0
         /// Rows that are not the newest ones of their token or `installId`.
@@ -15,11 +15,11 @@ final class ImportInput: Sendable {
         /// Tags that cannot be topics.
         var ignoredTags = 0
         var skipped: [SkippedKind: Int] = [:]
-        var unknownNames: [String] = []
+        package var unknownNames: [String] = []
         /// Files that were cut off.
-        var endsEarly: [String] = []
+        package var endsEarly: [String] = []
         /// The rows of each file whose type is known.
-        var knownByFile: [String: Int] = [:]
+        package var knownByFile: [String: Int] = [:]
         var notUnderstood = NotUnderstood()
 
         fileprivate var known: Int { read - skipped[.unknownType, default: 0] }
@@ -36,21 +36,23 @@ final class ImportInput: Sendable {
     }
     private let state = Locked(Counts())
 
+    package init() {}
+
     /// Of all rows, once the lanes have ended.
-    var counts: Counts { state.withLock { $0 } }
+    package var counts: Counts { state.withLock { $0 } }
 
     /// Waits for installations of a lane; nil at the end.
-    func next(_ lane: Int) throws -> [ImportedInstallation]? { try lanes[lane].next() }
+    package func next(_ lane: Int) throws -> [ImportedInstallation]? { try lanes[lane].next() }
 
     /// Stops reading.
-    func stop() { finish(.success(())) }
+    package func stop() { finish(.success(())) }
 
     private func finish(_ result: Result<Void, any Error>) {
         for lane in lanes { lane.finish(result) }
     }
 
     /// Starts the thread.
-    func start(_ files: ImportFiles, _ plan: ImportPlan, _ rejects: RejectedLines) {
+    package func start(_ files: ImportFiles, _ plan: ImportPlan, _ rejects: RejectedLines) {
         let thread = Thread { [self] in
             finish(
                 Result {
@@ -267,10 +269,10 @@ extension CSVColumns {
 }
 
 /// Why an import failed.
-struct ImportFailure: Error, CustomStringConvertible {
-    let description: String
+package struct ImportFailure: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ description: String) {
+    package init(_ description: String) {
         self.description = description
     }
 }
