@@ -107,6 +107,8 @@ let package = Package(
             "Registry", "RegistryStore",
             ["Basics", "EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
         module(
+            "Registry", "RegistryJobs", ["Basics", "PushRegistry", "PostgresClient", "RegistryStore", crypto]),
+        module(
             "Engine", "PostgresClient",
             ["Basics", "EventLoop", "COpenSSL", "CPostgres", collections, logging, metrics]),
         .target(
@@ -131,14 +133,14 @@ let package = Package(
         module("Engine", "EmbeddedPostgres", ["Basics", subprocess, logging]),
         module(
             "Command", "Importing",
-            ["Basics", "CZlib", "PushRegistry", "RegistryStore", "StrictJSON", crypto]),
+            ["Basics", "CZlib", "PushRegistry", "RegistryJobs", "StrictJSON", crypto]),
         .executableTarget(
             name: "push-registry",
             dependencies: [
                 "Basics", "EventLoop", "FleetGenerator", "HTTPApplication", "HTTPServer", "HTTPWire", "Importing",
-                "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI", "RegistryStore", "EmbeddedPostgres",
-                "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics, logging,
-                serviceLifecycle, unixSignals,
+                "PostgresClient", "PushRegistry", "Receipts", "RegistryAPI", "RegistryJobs", "RegistryStore",
+                "EmbeddedPostgres", "HTTPFetch", "Migrations", "StrictJSON", "Telemetry", argumentParser, coreMetrics,
+                logging, serviceLifecycle, unixSignals,
             ], path: "Sources/Command/push-registry", swiftSettings: strict),
 
         // The app's side. It depends on Foundation alone.
@@ -201,7 +203,7 @@ let package = Package(
         tests(
             "RegistryAPITests",
             [
-                "Basics", "RegistryAPI", "RegistryStore", "RegistryTestSupport", "EventLoop",
+                "Basics", "RegistryAPI", "RegistryJobs", "RegistryStore", "RegistryTestSupport", "EventLoop",
                 "HTTPApplication", "HTTPServer", "PostgresClient", "PushRegistry", "Receipts",
                 "StrictJSON", crypto,
                 cryptoExtras, httpTypes, logging,
@@ -220,8 +222,8 @@ let package = Package(
         tests(
             "RegistryStoreTests",
             [
-                "Basics", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop", "EmbeddedPostgres",
-                "Receipts", "RegistryTestSupport", crypto, logging,
+                "Basics", "RegistryJobs", "RegistryStore", "PushRegistry", "PostgresClient", "EventLoop",
+                "EmbeddedPostgres", "Receipts", "RegistryTestSupport", crypto, logging,
             ]),
         // Without the server, so that they build fast.
         .testTarget(

@@ -3,6 +3,7 @@ import Logging
 import PostgresClient
 import PushRegistry
 import Receipts
+import RegistryJobs
 import RegistryStore
 import Testing
 

@@ -3,6 +3,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("An import writes what a registration writes, and takes no token from its holder")

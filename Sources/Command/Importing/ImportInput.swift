@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import PushRegistry
-import RegistryStore
+import RegistryJobs
 
 /// Reads the installations of files on its own thread, and reports rejected rows.
 package final class ImportInput: Sendable {

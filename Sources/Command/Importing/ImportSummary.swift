@@ -1,5 +1,5 @@
 import PushRegistry
-import RegistryStore
+import RegistryJobs
 
 /// The outcomes of the rows of an import, or the expected ones of a dry run.
 package struct ImportSummary: Encodable {

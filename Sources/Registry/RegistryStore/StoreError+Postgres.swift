@@ -3,7 +3,7 @@ import PushRegistry
 
 extension StoreError {
     /// The error for the caller; the one place that decides it.
-    init(_ error: any Error) {
+    package init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error
         // Tried again many times already.

@@ -3,6 +3,7 @@ import PushRegistry
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite(

@@ -4,6 +4,7 @@ import PushRegistry
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// Months of a registry's life, in steps of hours or days: clients call, services restart, the night job runs, is

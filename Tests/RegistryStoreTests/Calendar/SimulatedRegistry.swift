@@ -6,6 +6,7 @@ import PushRegistry
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// A registry on a server whose clock the test sets, and the services that come and go on it.

@@ -1,6 +1,7 @@
 import PostgresClient
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("The night job works at full speed on a quiet database, and a tenth of the time beside other sessions")

@@ -3,6 +3,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("The night job works in small steps, each of them durable and over at once")

@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("An undo restores what a run changed, once, and nothing else")

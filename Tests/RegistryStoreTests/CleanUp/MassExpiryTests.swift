@@ -4,6 +4,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// `PUSH_REGISTRY_TEST_SESSIONS` is the number of sessions.

@@ -1,6 +1,7 @@
 import PostgresClient
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("Every table with rows of apps is distributed, or stays on the coordinator on purpose")

@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 import Testing
 

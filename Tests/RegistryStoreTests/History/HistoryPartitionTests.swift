@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("History has its partitions, and making or dropping them stops nobody (R12)")

@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("An installation counts once for each event of a message (fine print 71)")

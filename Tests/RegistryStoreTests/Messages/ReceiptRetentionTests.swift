@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("Receipts are dropped after their retention, sums after 400 days, no valid receipt (fine print 58)")

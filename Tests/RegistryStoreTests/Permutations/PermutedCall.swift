@@ -2,6 +2,7 @@ import Basics
 import PostgresClient
 import PushRegistry
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// Every kind of write, about one phone `p` with a token `t` and a user alice. A second phone `q` is for takeovers.

@@ -7,6 +7,7 @@ import PostgresClient
 import PushRegistry
 import RegistryTestSupport
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// Processes that serve one database, each with sessions that a gate stops before each statement.

@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// The counts of one combination of a cell's values and a choice about a topic.

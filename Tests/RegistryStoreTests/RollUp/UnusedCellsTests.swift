@@ -4,6 +4,7 @@ import PushRegistry
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("Cells that nothing uses are deleted, and no number that is in use (R13)")

@@ -3,6 +3,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// The topics of an app and the choices about them, beside the other stores.

@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import PostgresClient
 import PushRegistry
-import RegistryStore
+import RegistryJobs
 
 /// `push-registry cleanup`.
 struct CleanUpCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import Foundation
 import PushRegistry
-import RegistryStore
+import RegistryJobs
 
 extension CleanUp.Progress {
     /// The progress line.

@@ -1,5 +1,5 @@
 import ArgumentParser
-import RegistryStore
+import RegistryJobs
 
 extension CleanUpCommand {
     struct Undo: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import PostgresClient
+import RegistryJobs
 import RegistryStore
 
 struct MigrateCommand: AsyncParsableCommand {

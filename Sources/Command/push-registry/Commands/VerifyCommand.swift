@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 import PushRegistry
-import RegistryStore
+import RegistryJobs
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

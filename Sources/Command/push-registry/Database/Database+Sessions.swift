@@ -1,4 +1,5 @@
 import PostgresClient
+import RegistryJobs
 import RegistryStore
 
 /// The settings of a service's sessions, which depend on whether the database is distributed.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Logging
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 
 extension AppsCommand {

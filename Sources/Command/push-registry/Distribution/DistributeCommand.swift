@@ -2,7 +2,7 @@ import ArgumentParser
 import Logging
 import PostgresClient
 import PushRegistry
-import RegistryStore
+import RegistryJobs
 
 struct DistributeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

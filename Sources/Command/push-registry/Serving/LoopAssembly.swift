@@ -6,6 +6,7 @@ import PostgresClient
 import PushRegistry
 import Receipts
 import RegistryAPI
+import RegistryJobs
 import RegistryStore
 import ServiceLifecycle
 import Telemetry

@@ -3,7 +3,7 @@ import EventLoop
 import HTTPServer
 import Logging
 import PostgresClient
-import RegistryStore
+import RegistryJobs
 import ServiceLifecycle
 
 /// Reads the values of gauges from the database at an interval. A scrape returns the last values.

@@ -1,3 +1,4 @@
+import Glibc
 import PostgresClient
 
 /// Another transaction changed a row between this transaction's read and its lock. This transaction starts over.
@@ -7,7 +8,7 @@ extension Error {
     /// Whether another transaction won a race: this one was rolled back and is tried again. Citus does not report a
     /// duplicate key of copied rows as such, and a failed check divides by zero (22012,
     /// `RegistrationStatements.checkOrder`). Any other internal error (XX000), such as a damaged page, is no race.
-    var isLostRace: Bool {
+    package var isLostRace: Bool {
         if self is LostRace { return true }
         guard let error = self as? PostgresError else { return false }
         switch error.kind {
@@ -15,6 +16,8 @@ extension Error {
         default: return error.isOfCopyToNode || error.sqlState == "22012"
         }
     }
+
+    package var isLockTimeout: Bool { (self as? PostgresError)?.kind == .lockTimeout }
 }
 
 extension PostgresClient {
@@ -49,7 +52,7 @@ extension PostgresClient {
 
 extension PostgresSession {
     /// Runs a transaction, and again where it lost a race or failed otherwise in a way that passes.
-    func withTransaction<Value>(
+    package func withTransaction<Value>(
         attemptsMax: Int, orIf passes: (any Error) -> Bool = { _ in false }, _ body: () throws -> Value
     ) throws -> Value {
         for _ in 1..<attemptsMax {
@@ -60,6 +63,13 @@ extension PostgresSession {
             }
         }
         return try withTransaction(body)
+    }
+
+    /// **Blocks** the thread, unless the task that waits for the session was cancelled.
+    package func pause(for time: Duration) throws {
+        try checkCancellation()
+        let (seconds, attoseconds) = time.components
+        usleep(UInt32(seconds) * 1_000_000 + UInt32(attoseconds / 1_000_000_000_000))
     }
 }
 

@@ -7,11 +7,11 @@ import PushRegistry
 /// A transaction that has locked the installations and their tokens sends `statements` with its commit. One that has
 /// read them without a lock sends `rows` first, which write only rows that still have the revisions that were read, and
 /// goes on if `rows` have written all of them (`check`).
-struct ChangeSet: Sendable {
+package struct ChangeSet: Sendable {
     let app: AppNumber
     /// When bindings and sessions end.
     let time: Timestamp
-    private(set) var events: [TokenEvent] = []
+    package private(set) var events: [TokenEvent] = []
     private(set) var topicsEvents: [TopicsEvent] = []
 
     /// In lock order, if changes were added in this order.
@@ -31,12 +31,12 @@ struct ChangeSet: Sendable {
     private var delta = RollUpDelta()
     private var tombstones: [Tombstones.OnInstallation] = []
 
-    init(in app: AppNumber, at time: Timestamp) {
+    package init(in app: AppNumber, at time: Timestamp) {
         (self.app, self.time) = (app, time)
     }
 
     /// An installation that keeps its snapshot, and its token, owner and session unless it loses them.
-    mutating func change(_ before: StoredInstallation, to after: Installation) {
+    package mutating func change(_ before: StoredInstallation, to after: Installation) {
         steps.append(InstallationStep(before: before, after: after))
         follow(from: before.installation, in: before.cell, to: after, in: before.cell)
     }
@@ -66,7 +66,7 @@ struct ChangeSet: Sendable {
     }
 
     /// Its history stays.
-    mutating func delete(_ before: StoredInstallation) {
+    package mutating func delete(_ before: StoredInstallation) {
         deleted.append(before)
         follow(from: before.installation, in: before.cell, to: nil, in: before.cell)
     }
@@ -89,13 +89,13 @@ struct ChangeSet: Sendable {
         if let new = after?.address { holders[new] = installID }
     }
 
-    mutating func record(_ events: [TokenEvent], _ topicsEvents: [TopicsEvent] = []) {
+    package mutating func record(_ events: [TokenEvent], _ topicsEvents: [TopicsEvent] = []) {
         self.events += events
         self.topicsEvents += topicsEvents
     }
 
     /// The end of a binding, and the choices about topics that end with it.
-    mutating func record(
+    package mutating func record(
         _ end: TokenEvent, ending before: Installation, _ after: Installation, in catalogue: TopicCatalogue
     ) {
         events.append(end)
@@ -114,7 +114,7 @@ struct ChangeSet: Sendable {
         }
     }
 
-    func records(at moment: Moment) -> EventRecords {
+    package func records(at moment: Moment) -> EventRecords {
         EventRecords(events, topicsEvents, in: app, at: moment.position)
     }
 }
@@ -135,7 +135,7 @@ extension ChangeSet {
     }
 
     /// The writes of installations.
-    var rows: [PostgresStatement] {
+    package var rows: [PostgresStatement] {
         let app = app.rawValue
         func bindApp(_ binds: inout PostgresBinds) { binds.bind(app) }
         func bindAppAndTime(_ binds: inout PostgresBinds) {
@@ -164,7 +164,7 @@ extension ChangeSet {
     ///
     /// - Parameter results: of `rows`.
     /// - Throws: `LostRace` if another transaction has changed an installation since it was read.
-    func check(_ results: some Sequence<PostgresResult>) throws {
+    package func check(_ results: some Sequence<PostgresResult>) throws {
         let written = results.reduce(0) { $0 + $1.affectedRows }
         guard written == steps.count + deleted.count else { throw LostRace() }
     }
@@ -178,7 +178,7 @@ extension ChangeSet {
     /// All but the writes of installations.
     ///
     /// - Parameter moment: read when the installations were locked or written.
-    func others(at moment: Moment) -> [PostgresStatement] {
+    package func others(at moment: Moment) -> [PostgresStatement] {
         let ids = deleted.map(\.installation.key.installID)
         return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
             + EndedEpochs.statements(of: restarted, in: app)

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The events that a transaction writes (R12).
-struct EventRecords: Sendable {
+package struct EventRecords: Sendable {
     let app: AppNumber
     let position: Int64
     let events: [TokenEvent]
@@ -18,7 +18,7 @@ struct EventRecords: Sendable {
     var count: Int { events.count + topicsEvents.count }
 
     /// - Parameter ids: of all events, on Citus; nil: PostgreSQL draws them.
-    func statements(ids: [Int64]? = nil) -> [PostgresStatement] {
+    package func statements(ids: [Int64]? = nil) -> [PostgresStatement] {
         let (first, last) = (ids.map { Array($0.prefix(events.count)) }, ids.map { Array($0.dropFirst(events.count)) })
         return [
             events.isEmpty ? nil : EventStatements.append(events, in: app, at: position, ids: first),

@@ -3,7 +3,7 @@ import PushRegistry
 
 /// The SQL of the holders of tokens (R1, R4): the table `token_holder`. Every transaction locks these rows before those
 /// of installations.
-enum HolderStatements {
+package enum HolderStatements {
     /// Adds tokens that have no row. Waits for a transaction that adds the same row.
     ///
     /// - Parameter holders: of some of the tokens.
@@ -35,7 +35,7 @@ enum HolderStatements {
     }
 
     /// - Parameter holders: the new holder of each token; nil for none.
-    static func move(_ holders: [(TokenAddress, InstallID?)], in app: AppNumber) -> PostgresStatement {
+    package static func move(_ holders: [(TokenAddress, InstallID?)], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(
             moveSQL, app.rawValue, holders.map(\.0.provider.rawValue), holders.map(\.0.sha256),
             holders.map { $0.1?.rawValue })
@@ -50,7 +50,7 @@ enum HolderStatements {
         """)
 
     /// Locks tokens, and those that installations hold now.
-    static func lock(
+    package static func lock(
         _ tokens: some Sequence<TokenAddress> = [TokenAddress](), of installIDs: [InstallID] = [], in app: AppNumber
     ) -> PostgresStatement {
         let tokens = Array(tokens)
@@ -93,7 +93,9 @@ enum HolderStatements {
 
     /// - Parameter rows: of `lock` or `find`.
     /// - Returns: the holder of each token; nil for none.
-    static func holders(_ rows: some Sequence<PostgresRow>, in app: AppNumber) throws -> [TokenAddress: InstallID?] {
+    package static func holders(_ rows: some Sequence<PostgresRow>, in app: AppNumber) throws -> [TokenAddress:
+        InstallID?]
+    {
         try rows.reduce(into: [:]) { holders, row in
             var reader = ColumnReader(row)
             let token = TokenAddress(app: app, provider: try reader.nextLabel(), sha256: try reader.next())
@@ -109,7 +111,7 @@ extension TokenAddress {
     }
 
     /// The names of providers ascend as the values of the enum do.
-    func precedesInLockOrder(_ other: TokenAddress) -> Bool {
+    package func precedesInLockOrder(_ other: TokenAddress) -> Bool {
         guard provider == other.provider else { return provider.rawValue < other.provider.rawValue }
         return sha256.lexicographicallyPrecedes(other.sha256)
     }

@@ -3,15 +3,17 @@ import PushRegistry
 
 /// The bindings to users that a transaction begins and ends, as rows of `installation_owner`. The installation's lock
 /// protects its rows.
-struct OwnerChanges: Sendable {
+package struct OwnerChanges: Sendable {
     private var begun: [(installID: InstallID, owner: Owner)] = []
     private var ended: [(installID: InstallID, userID: UserID)] = []
+
+    package init() {}
 
     mutating func add(from before: Installation?, to after: Installation) {
         add(from: before?.owner, to: after.owner, on: after.key.installID)
     }
 
-    mutating func add(from before: Owner?, to after: Owner?, on installID: InstallID) {
+    package mutating func add(from before: Owner?, to after: Owner?, on installID: InstallID) {
         if let before, before.userID != after?.userID { ended.append((installID, before.userID)) }
         guard let after, before?.userID != after.userID || before?.session?.id != after.session?.id else { return }
         begun.append((installID, after))
@@ -20,7 +22,7 @@ struct OwnerChanges: Sendable {
     /// Nil if no binding begins.
     ///
     /// - Parameter number: of the transaction.
-    func begun(in app: AppNumber, number: Int64) -> PostgresStatement? {
+    package func begun(in app: AppNumber, number: Int64) -> PostgresStatement? {
         guard !begun.isEmpty else { return nil }
         return PostgresStatement(
             OwnerStatements.begin, app.rawValue, number, begun.map(\.owner.userID.rawValue),

@@ -34,18 +34,18 @@ struct ColumnReader {
 
 extension TopicChoices {
     /// As a column of choices holds them: NULL for none.
-    var stored: [Int32]? { isEmpty ? nil : codes }
+    package var stored: [Int32]? { isEmpty ? nil : codes }
 
     /// The text that PostgreSQL reads `stored` from.
     var literal: String? { stored.map { "{" + $0.map(String.init).joined(separator: ",") + "}" } }
 }
 
 extension Timestamp {
-    init(_ timestamp: PostgresTimestamp) {
+    package init(_ timestamp: PostgresTimestamp) {
         self.init(microseconds: timestamp.microsecondsSince1970)
     }
 
-    var postgres: PostgresTimestamp {
+    package var postgres: PostgresTimestamp {
         PostgresTimestamp(microsecondsSince1970: microseconds)
     }
 }

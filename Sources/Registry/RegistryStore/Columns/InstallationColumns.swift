@@ -2,12 +2,12 @@ import PostgresClient
 import PushRegistry
 
 /// An installation as the store read it, with the columns that only the store uses.
-struct StoredInstallation: Sendable {
-    let installation: Installation
+package struct StoredInstallation: Sendable {
+    package let installation: Installation
     /// Grows with each update of the row. A writer without a lock compares it.
-    let revision: Int64
+    package let revision: Int64
     /// The cell of the roll-up that counts the installation.
-    let cell: Int64
+    package let cell: Int64
 }
 
 /// The locked installations of a page of ids, in the order of ids: a row for each id, followed by
@@ -28,8 +28,8 @@ struct LockedPage {
 }
 
 /// The columns that the rules see of an installation, and the store's own, as they are read.
-enum InstallationColumns {
-    static let list: PostgresSQL = """
+package enum InstallationColumns {
+    package static let list: PostgresSQL = """
         i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
         i.session_expires_at, i.state, i.generation, i.registration_generation, i.epoch, i.probably_replaced_by, \
         i.created_at, i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, \
@@ -38,7 +38,7 @@ enum InstallationColumns {
         """
     static let count = 28
 
-    static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
+    package static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
         var reader = ColumnReader(row, from: first)
         let key = InstallationKey(app: AppNumber(try reader.next()), installID: try InstallID(reader.next()))
         var installation = Installation(

@@ -3,7 +3,7 @@ import PushRegistry
 
 /// A policy as the column `app.policy` keeps it: the members of the API under their names, durations in ISO 8601, which
 /// PostgreSQL reads as intervals. It has only the members that the administrator set: an absent member has its default.
-struct PolicyDocument: Codable {
+package struct PolicyDocument: Codable {
     var touchInterval: String?
     var staleAfter: [String: String]?
     var retention: String?
@@ -86,7 +86,7 @@ struct PolicyDocument: Codable {
     }
 
     /// The policy of a stored text, or why it cannot be used: names of members, and nothing of their values.
-    static func policy(ofStored text: String) -> Result<AppPolicy, UnusablePolicy> {
+    package static func policy(ofStored text: String) -> Result<AppPolicy, UnusablePolicy> {
         do {
             return .success(try PolicyDocument(text: text).policy())
         } catch let error as AppPolicy.InconsistentPolicy {
@@ -110,6 +110,6 @@ struct PolicyDocument: Codable {
 }
 
 /// Why a stored policy cannot be used by this version of the service.
-struct UnusablePolicy: Error {
-    let reason: String
+package struct UnusablePolicy: Error {
+    package let reason: String
 }

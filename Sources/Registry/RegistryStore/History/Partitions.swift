@@ -48,9 +48,9 @@ public enum Partitions {
     }
 
     /// How many partitions are missing.
-    static func missing(_ session: PostgresSession) throws -> Int { try read(session).count }
+    package static func missing(_ session: PostgresSession) throws -> Int { try read(session).count }
 
-    static func make(_ session: PostgresSession) throws -> Int {
+    package static func make(_ session: PostgresSession) throws -> Int {
         for row in try session.execute(PostgresStatement(PartitionStatements.held)) {
             let parent: String = try row.decode(0)
             try? withTableLocks(session) { _ = try session.execute(PartitionStatements.release(parent).unprepared()) }
@@ -89,13 +89,12 @@ public enum Partitions {
 
     /// Runs a transaction that locks tables. While a session waits for such a lock, all later statements on the table
     /// wait behind it. So the wait is short, and the transaction is retried.
-    static func withTableLocks<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
+    package static func withTableLocks<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
         for number in 1..<attemptsMax {
             do {
                 return try withShortTimeout(session, body)
             } catch let error where error.isLockTimeout || error.isLostRace {
-                try session.checkCancellation()
-                CleanUpPace.sleep(.milliseconds(100 * number))
+                try session.pause(for: .milliseconds(100 * number))
             }
         }
         return try withShortTimeout(session, body)

@@ -68,7 +68,7 @@ public struct MessageFolder: Sendable {
     }
 
     /// Folds all changes of all apps, for the night job.
-    static func foldAll(in session: PostgresSession) throws {
+    package static func foldAll(in session: PostgresSession) throws {
         try session.execute(PostgresStatement(MessageSumStatements.waiting)).forEachApp { app in
             while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch
             {
@@ -77,5 +77,24 @@ public struct MessageFolder: Sendable {
             let oldest: Int64 = try session.execute(RollUpStatements.moment)[0].decode(0)
             _ = try session.execute(MessageSumStatements.advance(app, to: oldest))
         }
+    }
+}
+
+extension PostgresResult {
+    /// Runs `body` for the app of each row, also if it failed for an earlier one.
+    ///
+    /// - Throws: the first failure, at the end; a cancellation at once.
+    package func forEachApp(_ body: (AppNumber) throws -> Void) throws {
+        var failure: (any Error)?
+        for row in self {
+            do {
+                try body(AppNumber(try row.decode(0)))
+            } catch let error as PostgresError where error.kind == .cancelled {
+                throw error
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
     }
 }

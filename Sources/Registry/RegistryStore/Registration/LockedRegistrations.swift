@@ -166,13 +166,13 @@ extension ChangeSet {
 
 /// The time of a transaction, its position in the change feed, and its number, which orders it among the transactions
 /// whose locks it has waited for.
-struct Moment: Sendable {
-    let time: Timestamp
-    let position: Int64
-    let number: Int64
+package struct Moment: Sendable {
+    package let time: Timestamp
+    package let position: Int64
+    package let number: Int64
 
     /// - Parameter rows: of `RegistrationStatements.now`.
-    init(_ rows: PostgresResult) throws {
+    package init(_ rows: PostgresResult) throws {
         time = Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self))
         (position, number) = (try rows[0].decode(1), try rows[0].decode(2))
     }

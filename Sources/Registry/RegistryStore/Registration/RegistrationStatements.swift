@@ -3,7 +3,7 @@ import PushRegistry
 
 /// The SQL of `PUT …/installations/{id}`, set-based: one statement serves a batch of one app. `$1` is the app, and
 /// the rest are arrays unless a comment says otherwise.
-enum RegistrationStatements {
+package enum RegistrationStatements {
     /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
     /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
     /// generation of that registration. The last column is the directory's version at the same moment.
@@ -31,7 +31,7 @@ enum RegistrationStatements {
 
     /// Runs after the locks: every transaction that this one waited for has ended, so the position and the number are
     /// above theirs.
-    static let now = PreparedSQL(
+    package static let now = PreparedSQL(
         "SELECT clock_timestamp(), \(sql: EventStatements.position), nextval('change_number')")
 
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
@@ -169,7 +169,8 @@ enum RegistrationStatements {
                     AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
         """
 
-    static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement {
+    package static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement
+    {
         PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)
     }
 }

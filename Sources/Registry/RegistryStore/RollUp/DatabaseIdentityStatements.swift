@@ -3,7 +3,7 @@ import PostgresClient
 /// What a process may cache of a database belongs to one run of one server, and to its present tables. A failover to a
 /// server that lacks the newest transactions, and a restored dump, use numbers of cells and transactions again.
 /// The night job deletes unused cells an hour after it has changed `rollup_marked_at` (`UnusedCells`).
-enum DatabaseIdentityStatements {
+package enum DatabaseIdentityStatements {
     /// An expression.
     static let sql: PostgresSQL = """
         concat_ws('.', extract(epoch FROM pg_postmaster_start_time()), (
@@ -13,6 +13,6 @@ enum DatabaseIdentityStatements {
         """
 
     /// PUT …/installations/{installId}, some times a second (R13): checks that the database is the same.
-    static let identity = PreparedSQL(
+    package static let identity = PreparedSQL(
         "SELECT \(sql: sql)")
 }

@@ -3,7 +3,7 @@ import PushRegistry
 
 /// The changes of one transaction in the roll-up, summed by cell and session expiry: of all installations, and of those
 /// with a choice about a topic.
-struct RollUpDelta: Sendable {
+package struct RollUpDelta: Sendable {
     struct Key: Hashable {
         /// As `TopicChoices` codes a choice; 0 for all installations.
         let topic: Int32
@@ -20,6 +20,8 @@ struct RollUpDelta: Sendable {
 
     private(set) var changes: [Key: Change] = [:]
 
+    package init() {}
+
     /// Adds an installation to its cell, or removes it.
     mutating func add(_ installation: Installation, in cell: Int64, step: Int64) {
         let isActive = installation.state == .active
@@ -29,7 +31,7 @@ struct RollUpDelta: Sendable {
     }
 
     /// Adds an active installation.
-    mutating func addActive(in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices) {
+    package mutating func addActive(in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices) {
         add(Change(active: 1, installations: 1), in: cell, expiringAt: expiresAt, topics: topics)
     }
 
@@ -57,7 +59,7 @@ struct RollUpDelta: Sendable {
     }
 
     /// Nil where all changes cancel out.
-    func statement(in app: AppNumber) -> PostgresStatement? {
+    package func statement(in app: AppNumber) -> PostgresStatement? {
         let rows = changes.filter { $0.value != Change() }
         guard !rows.isEmpty else { return nil }
         return PostgresStatement(

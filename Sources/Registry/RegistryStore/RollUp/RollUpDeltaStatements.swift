@@ -1,7 +1,7 @@
 import PostgresClient
 
 /// The SQL of deltas (R13). Statements that change installations write the deltas themselves, by `insert`.
-enum RollUpDeltaStatements {
+package enum RollUpDeltaStatements {
     /// Every call that changes installations under locks (R13): writes deltas of counts.
     static let append = PreparedSQL(
         values: InsertedValues(
@@ -42,5 +42,5 @@ enum RollUpDeltaStatements {
     }
 
     /// The writing transaction, as deltas name it.
-    static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"
+    package static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"
 }

@@ -168,7 +168,7 @@ extension RollUpFold {
     }
 
     /// Folds all waiting deltas of an app.
-    static func runAll(_ app: AppNumber, in session: PostgresSession) throws -> Int {
+    package static func runAll(_ app: AppNumber, in session: PostgresSession) throws -> Int {
         var deltas = 0
         while let outcome = try run(app, in: session) {
             deltas += outcome.deltas

@@ -5,7 +5,7 @@ import PushRegistry
 /// `rebuild-rollup` execute it.
 ///
 /// PostgreSQL plans these statements at each execution: a generic plan would suit only batches of a few deltas.
-enum RollUpStatements {
+package enum RollUpStatements {
     /// How long a mark is the newest one. Ten marks are kept, so folded deltas are kept for some ten minutes.
     private static let markInterval: PostgresSQL = "interval '1 minute'"
     static let marksMax = 10
@@ -16,7 +16,7 @@ enum RollUpStatements {
     }
 
     /// Service, fold; clean-up; rebuild-rollup: lists the apps.
-    static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
+    package static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
 
     /// Returns each app with work, its numbers of waiting deltas and of expired sessions, and whether folded deltas are
     /// kept too long. Of each, at most `countMax` are counted.
@@ -70,7 +70,7 @@ enum RollUpStatements {
 
     /// Runs when the app is created, and before each fold. Without the condition, an INSERT would wait for a session
     /// that is updating the row.
-    static func addState(_ app: AppNumber) -> PostgresStatement {
+    package static func addState(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO rollup_state (app_id) SELECT \(app.rawValue)
         WHERE NOT EXISTS (SELECT FROM rollup_state WHERE app_id = \(app.rawValue)) ON CONFLICT DO NOTHING

@@ -4,12 +4,12 @@ import PushRegistry
 /// The SQL of R7: what is remembered of users and sessions that were logged out. A session has a row when it has left
 /// an installation, was ended, or was kept by its user's logout; one that is merely bound has none. The locks of
 /// `LockBuckets` come first. `$1` is the app.
-enum GuardStatements {
+package enum GuardStatements {
     // MARK: Beginning a binding: PUT …/installations/{id}
 
     /// Returns the index of each user in `$2` that has a row. Citus plans a SELECT from one table in less than half of
     /// the time of a join.
-    static let users = PreparedSQL(
+    package static let users = PreparedSQL(
         """
         SELECT k.position, u.refused_before, u.refused_number, u.topics
         FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
@@ -23,7 +23,7 @@ enum GuardStatements {
             """)
 
     /// Returns the index of each session in `$2` that has a row.
-    static let sessions = PreparedSQL(
+    package static let sessions = PreparedSQL(
         """
         SELECT k.position, s.ended_at, s.kept_number, s.user_sha256, s.left_number
         FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
@@ -168,14 +168,14 @@ enum GuardStatements {
 }
 
 /// A row of `GuardStatements.users`.
-struct RememberedUser {
+package struct RememberedUser {
     /// In the array that was sent.
-    let index: Int
+    package let index: Int
     /// The last end of all sessions of the user.
-    let logout: Tombstones.UserLogout?
-    let choices: TopicChoices
+    package let logout: Tombstones.UserLogout?
+    package let choices: TopicChoices
 
-    init(_ row: PostgresRow) throws {
+    package init(_ row: PostgresRow) throws {
         index = try row.decode(0, as: Int.self) - 1
         logout = try row.userLogout(1)
         choices = TopicChoices(codes: try row.decode(3, as: [Int32]?.self) ?? [])

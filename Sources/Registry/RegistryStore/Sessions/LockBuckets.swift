@@ -11,7 +11,7 @@ import PushRegistry
 /// On Citus they are the coordinator's. They come before those of rows; all transactions lock them in ascending order.
 ///
 /// A bucket has about a thousandth of an app's users and sessions, which wait for each other's logouts.
-struct LockBuckets {
+package struct LockBuckets {
     /// Few enough for the lock table of a PostgreSQL with its default settings: it has room for 6,400 locks.
     private static let count = 1_024
 
@@ -19,7 +19,9 @@ struct LockBuckets {
     private let buckets: [Int32]
 
     /// - Parameter users: their digests.
-    init(users: some Sequence<[UInt8]> = [[UInt8]](), sessions: some Sequence<String> = [String](), in app: AppNumber) {
+    package init(
+        users: some Sequence<[UInt8]> = [[UInt8]](), sessions: some Sequence<String> = [String](), in app: AppNumber
+    ) {
         self.app = app
         let digests = Array(users) + sessions.map { Array(SHA256.hash(data: Array($0.utf8))) }
         buckets = Set(digests.map(Self.bucket)).sorted()
@@ -29,8 +31,8 @@ struct LockBuckets {
         (Int32(digest[0]) << 8 | Int32(digest[1])) % Int32(count)
     }
 
-    var shared: PostgresStatement { PostgresStatement(LockBucketStatements.share, app.rawValue, buckets) }
-    var exclusive: PostgresStatement { PostgresStatement(LockBucketStatements.lock, app.rawValue, buckets) }
+    package var shared: PostgresStatement { PostgresStatement(LockBucketStatements.share, app.rawValue, buckets) }
+    package var exclusive: PostgresStatement { PostgresStatement(LockBucketStatements.lock, app.rawValue, buckets) }
 }
 
 /// The SQL of `LockBuckets`. `$1` is the app, `$2` are the buckets in ascending order.

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The SQL of an app's catalogue of topics. `$1` is the app.
-enum TopicCatalogueStatements {
+package enum TopicCatalogueStatements {
     private static let columns: PostgresSQL = "number, slug, name, description, category, is_in, is_locked"
 
     /// Every request after a change of apps, keys or topics: reads the topics.
@@ -10,7 +10,7 @@ enum TopicCatalogueStatements {
         "SELECT app_id, \(sql: columns) FROM topic")
 
     /// Clean-up (R12): reads the topics of choices that end.
-    static let ofApp = PreparedSQL(
+    package static let ofApp = PreparedSQL(
         "SELECT app_id, \(sql: columns) FROM topic WHERE app_id = $1")
 
     /// Changes of an app's topics run one after another, so numbers ascend and a saved filter cannot name a topic that
@@ -68,7 +68,7 @@ extension TopicCatalogue {
     /// The catalogues of all apps.
     ///
     /// - Parameter rows: of `TopicCatalogueStatements.all`.
-    static func byApp(_ rows: some Sequence<PostgresRow>) throws -> [AppNumber: TopicCatalogue] {
+    package static func byApp(_ rows: some Sequence<PostgresRow>) throws -> [AppNumber: TopicCatalogue] {
         var topics: [AppNumber: [Topic]] = [:]
         for row in rows {
             var reader = ColumnReader(row)

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The SQL of users: their installations, found by `installation_owner`. `$1` is the app.
-enum UserStatements {
+package enum UserStatements {
     /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound to the user `$2` since a transaction
     /// with a number up to `$5`.
     static let lockOfUser = PreparedSQL(
@@ -87,7 +87,7 @@ enum UserStatements {
         """)
 
     /// Removes the digests `$4` of the users `$2` from the installations `$3`, unless they are bound to them again.
-    static let forgetFormerOwners = PreparedSQL(
+    package static let forgetFormerOwners = PreparedSQL(
         """
         UPDATE installation i
         SET registrant = CASE WHEN i.registrant = ANY (k.digests) THEN NULL ELSE i.registrant END,

@@ -4,6 +4,7 @@ import Importing
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 
 struct ImportCommand: AsyncParsableCommand {

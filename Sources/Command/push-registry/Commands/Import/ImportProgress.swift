@@ -1,4 +1,4 @@
-import RegistryStore
+import RegistryJobs
 
 /// The progress line of an import, with its rate and the time that is left.
 struct ImportProgress: Sendable {

@@ -4,6 +4,7 @@ import Logging
 import PostgresClient
 import PushRegistry
 import RegistryAPI
+import RegistryJobs
 import RegistryStore
 
 /// The app of the demo's console: a fleet that resembles a real one, with topics, segments, a message and runs of the

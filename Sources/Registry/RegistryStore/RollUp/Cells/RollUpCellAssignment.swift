@@ -6,7 +6,7 @@ import PushRegistry
 /// app in the order of its keys; a registration waits for one batch at most.
 ///
 /// A value, like `RollUpFold`: it returns the next statements. Each unit but the last is a separate transaction.
-struct RollUpCellAssignment {
+package struct RollUpCellAssignment {
     /// Installations of a batch.
     private static let batch: Int64 = 5_000
 
@@ -31,11 +31,11 @@ struct RollUpCellAssignment {
     /// How many installations got another cell.
     private(set) var moved = 0
 
-    init(_ app: AppNumber, leavesOverflow: Bool = false, limits: RollUpCellLimits = RollUpCellLimits()) {
+    package init(_ app: AppNumber, leavesOverflow: Bool = false, limits: RollUpCellLimits = RollUpCellLimits()) {
         (self.app, self.leavesOverflow, self.limits) = (app, leavesOverflow, limits)
     }
 
-    var first: [PostgresStatement] { find }
+    package var first: [PostgresStatement] { find }
 
     private var find: [PostgresStatement] {
         [
@@ -45,7 +45,7 @@ struct RollUpCellAssignment {
         ]
     }
 
-    mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
+    package mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .finding: return try found(results)
         case .creating(let wrong, var creation):

@@ -6,7 +6,7 @@ import PushRegistry
 /// after them if some of the cells existed.
 ///
 /// Each unit first removes the marks of unused rows (`UnusedCells`). A row that is deleted meanwhile is created again.
-struct RollUpCellCreation {
+package struct RollUpCellCreation {
     private enum Phase {
         case drawing
         case naming
@@ -201,7 +201,7 @@ extension RollUpCellCreation {
     }
 
     /// Sends all units.
-    static func run(_ keys: [RollUpCells.Key], in session: PostgresSession) throws -> [Int64] {
+    package static func run(_ keys: [RollUpCells.Key], in session: PostgresSession) throws -> [Int64] {
         let count = try RollUpCellCount(session.execute(RollUpCellStatements.count(of: keys[0].app)))
         var creation = RollUpCellCreation(keys, mayAdd: RollUpCellLimits().admitsAll(count))
         var unit: [PostgresStatement]? = creation.first

@@ -3,11 +3,11 @@ import PushRegistry
 
 /// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
 /// (R13). `$1` is the app.
-enum RollUpCellStatements {
+package enum RollUpCellStatements {
     /// Returns the number of cells, and how many of the newest were created in the last hour.
     ///
     /// - Parameter newest: how many of them are looked at.
-    static func count(of app: AppNumber, newest: Int64 = 0) -> PostgresStatement {
+    package static func count(of app: AppNumber, newest: Int64 = 0) -> PostgresStatement {
         PostgresStatement(countSQL, app.rawValue, newest)
     }
 

@@ -6,14 +6,14 @@ import PushRegistry
 /// that uses it. A number stays valid in its database until the night job has deleted the cell, which it announces
 /// (`UnusedCells`). After a failover that lost the newest transactions, and after a restored dump, another cell may
 /// have it.
-final class RollUpCells: Sendable {
+package final class RollUpCells: Sendable {
     /// Cells in the cache. A fleet of ten million has some 260,000.
-    static let cachedMax = 300_000
+    package static let cachedMax = 300_000
     /// Texts in the cache, of all apps. A fleet of ten million has some 3,000.
     static let textsCachedMax = 100_000
 
     /// The values by which the roll-up groups installations.
-    struct Key: Hashable, Sendable {
+    package struct Key: Hashable, Sendable {
         let app: AppNumber
         let provider: Provider
         let authorization: AuthorizationStatus
@@ -29,7 +29,7 @@ final class RollUpCells: Sendable {
             self.init(registration.key.app, registration.token.provider, registration.snapshot)
         }
 
-        init(_ app: AppNumber, _ provider: Provider, _ snapshot: Snapshot) {
+        package init(_ app: AppNumber, _ provider: Provider, _ snapshot: Snapshot) {
             let device = snapshot.device
             (self.app, self.provider) = (app, provider)
             authorization = snapshot.settings.authorizationStatus
@@ -156,12 +156,16 @@ final class RollUpCells: Sendable {
 
 /// How many cells one app may have. Clients choose locales, zones and versions freely; the combinations beyond a limit
 /// are counted in one overflow cell for each provider and authorization, until the night job finds room for them.
-struct RollUpCellLimits: Sendable {
-    var cellsMax: Int64 = 1_000_000
+package struct RollUpCellLimits: Sendable {
+    let cellsMax: Int64
     /// So many cells are created as they come. A fleet of ten million has some 260,000, most of them by an import.
-    var freeMax: Int64 = 100_000
+    let freeMax: Int64
     /// Cells that registrations add in an hour beyond `freeMax`. A new version of a system adds some thousands.
-    var hourlyMax: Int64 = 10_000
+    let hourlyMax: Int64
+
+    package init(cellsMax: Int64 = 1_000_000, freeMax: Int64 = 100_000, hourlyMax: Int64 = 10_000) {
+        (self.cellsMax, self.freeMax, self.hourlyMax) = (cellsMax, freeMax, hourlyMax)
+    }
 
     /// Whether registrations may add cells.
     func admitsNew(_ count: RollUpCellCount) -> Bool {
@@ -169,17 +173,17 @@ struct RollUpCellLimits: Sendable {
     }
 
     /// Whether an import, a rebuild or the night job may add cells.
-    func admitsAll(_ count: RollUpCellCount) -> Bool { count.all < cellsMax }
+    package func admitsAll(_ count: RollUpCellCount) -> Bool { count.all < cellsMax }
 }
 
 /// The number of an app's cells.
-struct RollUpCellCount: Sendable {
+package struct RollUpCellCount: Sendable {
     var all: Int64
     /// Of those that were created in the last hour, the ones that were looked at.
     var lastHour: Int64
 
     /// - Parameter result: of `RollUpCellStatements.count`.
-    init(_ result: PostgresResult) throws {
+    package init(_ result: PostgresResult) throws {
         all = try result[0].decode(0)
         lastHour = try result[0].decode(1)
     }

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
-enum RollUpRebuildStatements {
+package enum RollUpRebuildStatements {
     /// rebuild-rollup (R13): counts deltas that are not folded.
     static func pending(of app: AppNumber) -> PostgresStatement {
         """
@@ -20,7 +20,7 @@ enum RollUpRebuildStatements {
 
     /// A condition: cell `c`, with its texts, has the values of installation `i`. An overflow cell fits every
     /// installation of its provider and authorization.
-    static let cellFits: PostgresSQL = """
+    package static let cellFits: PostgresSQL = """
         c.provider = i.provider
             AND c.authorization_status = (enum_range(NULL::authorization_status))[(i.settings & 15)::integer + 1]
             AND c.authorization_assumed = ((i.settings >> 48 & 15) = 1)
@@ -32,7 +32,7 @@ enum RollUpRebuildStatements {
         """
 
     /// FROM items: the texts of cell `c`.
-    static let cellTexts: PostgresSQL = """
+    package static let cellTexts: PostgresSQL = """
         LEFT JOIN rollup_text l ON l.app_id = c.app_id AND l.number = c.locale_number
         LEFT JOIN rollup_text z ON z.app_id = c.app_id AND z.number = c.zone_number
         LEFT JOIN rollup_text s ON s.app_id = c.app_id AND s.number = c.system_number
@@ -166,7 +166,7 @@ enum RollUpRebuildStatements {
 
     /// A SELECT: the same differences as deltas; folding them corrects the roll-up. A session that expired at
     /// `-infinity` is active and not reachable.
-    static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+    package static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         WITH drift AS MATERIALIZED (
             SELECT d.app_id, d.topic, d.cell, CASE WHEN c.is_admitted THEN d.later_at END AS later_at,

@@ -1,0 +1,44 @@
+import PostgresClient
+import PushRegistry
+
+/// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
+/// notifications, choices about deleted topics and unused cells of the roll-up.
+struct CleanUpUpkeep {
+    let session: PostgresSession
+    let nodes: CleanUpNodes
+    /// The time up to which the tombstones of each app are forgotten.
+    private let apps: [(app: AppNumber, since: Timestamp)]
+    private let asOf: Timestamp
+
+    init(session: PostgresSession, nodes: CleanUpNodes, _ plan: CleanUpPlan) {
+        self.session = session
+        self.nodes = nodes
+        apps = plan.admitted.map { ($0.app, $0.bounds.loggedOutSince) }
+        asOf = plan.asOf
+    }
+
+    /// Logouts and users that would be forgotten.
+    func countTombstones() throws -> Int {
+        try OldRows.tombstones.reduce(0) { sum, rows in
+            let count = rows.count(before: apps.map { ($0.app, $0.since) })
+            return sum + (try session.execute(count.unprepared())[0].decode(0) as Int)
+        }
+    }
+
+    /// - Parameter forgotten: called with how many logouts and users were forgotten.
+    func purge(_ forgotten: (Int) throws -> Void) throws {
+        for rows in OldRows.tombstones { try rows.purge(before: apps, in: session, nodes, forgotten) }
+        try OldRows.holders.purge(before: apps, in: session, nodes)
+        for rows in OldRows.notifications {
+            try rows.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes)
+        }
+        try DeletedTopics(session: session, nodes: nodes).remove()
+    }
+
+    /// Forgets the former owners who left before the first event that is kept: an erasure finds a user's events and
+    /// digests by these rows.
+    func purgeOwners(historyBefore: Timestamp) throws {
+        let last = Timestamp(microseconds: historyBefore.microseconds - 1)
+        try OldRows.owners.purge(before: apps.map { ($0.app, last) }, in: session, nodes)
+    }
+}

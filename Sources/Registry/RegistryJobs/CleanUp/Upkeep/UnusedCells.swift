@@ -1,0 +1,126 @@
+import PostgresClient
+import PushRegistry
+import RegistryStore
+
+/// The night job's removal of cells and texts that nothing uses (R13): clients choose locales and versions freely, and
+/// an app may have a limited number of cells.
+///
+/// A run marks what is unused and commits. Then it changes `rollup_marked_at`, so that services forget all numbers
+/// (`DatabaseIdentityStatements`). A later run, at least an hour afterwards, deletes what is still marked and unused.
+/// Whoever looks up a marked row removes the mark, in the statements of `RollUpCellCreation`.
+///
+/// - A number that a service got before the mark is used for 250 ms after the change, and by the transaction that has
+///   it: an hour is long enough. The later run sees the installation or the cell that uses it, and removes the mark.
+/// - A number that a service got after the mark has no mark any more, so it is not deleted. If it is marked again, its
+///   time is that of another run, and the first case applies.
+/// - A look-up that meets the deletion: one of them locks the row first. If it is the look-up, the deletion finds no
+///   mark. If it is the deletion, the look-up finds no row, and creates it with another number.
+/// - A text that no cell has yet may be marked. The cell is created within the hour, and names it then.
+/// - A run that is killed before the change leaves marks that are later than it. The next run renews them.
+///
+/// A cell that a message counted stays as long as the message's sums. Queries have one snapshot of cells and counts.
+struct UnusedCells {
+    let session: PostgresSession
+    let nodes: CleanUpNodes
+    let options: Options
+
+    struct Options: Sendable {
+        /// The time between a mark and the deletion.
+        var lag = Duration.seconds(3_600)
+        var limits = RollUpCellLimits()
+    }
+
+    private enum Table: String, CaseIterable {
+        case cells = "rollup_cell"
+        case texts = "rollup_text"
+    }
+
+    /// Rows of one transaction.
+    private static let batch = 10_000
+
+    /// Removes unused cells and texts of all apps, after it has folded their deltas, and gives cells to installations
+    /// in overflow cells.
+    func keep() throws {
+        let moment = try session.execute(UnusedCellStatements.moment(lag: options.lag))[0]
+        let (last, now): (PostgresTimestamp, PostgresTimestamp) = (try moment.decode(0), try moment.decode(1))
+        let isDue: Bool = try moment.decode(2)
+        var pace = try CleanUpPace(session)
+        var hasMarked = false
+        let kept = Result {
+            try session.execute(RollUpStatements.allApps).forEachApp { app in
+                _ = try nodes.with([app]) {
+                    _ = try RollUpFold.runAll(app, in: session)
+                    if isDue {
+                        for table in Table.allCases {
+                            try remove(from: table, of: app, marked: last, now: now, &hasMarked, &pace)
+                        }
+                    }
+                    try emptyOverflow(of: app, &pace)
+                }
+            }
+        }
+        if hasMarked { _ = try session.execute(UnusedCellStatements.endMarking) }
+        try kept.get()
+    }
+
+    private func remove(
+        from table: Table, of app: AppNumber, marked last: PostgresTimestamp, now: PostgresTimestamp,
+        _ hasMarked: inout Bool, _ pace: inout CleanUpPace
+    ) throws {
+        let name = table.rawValue
+        let found = try pace.run { try session.execute(UnusedCellStatements.find(in: name, of: app, marked: last))[0] }
+        let (new, wrong) = (try found.decode(0, as: [Int64].self), try found.decode(1, as: [Int64].self))
+        var old: [Int64] = try found.decode(2)
+        if table == .cells, !old.isEmpty {
+            let counted = try countedByMessages(of: app, &pace)
+            old.removeAll(where: counted.contains)
+        }
+        try inBatches(old, &pace) { UnusedCellStatements.delete(from: name, of: app, $0, marked: last) }
+        try inBatches(wrong, &pace) { UnusedCellStatements.mark(in: name, of: app, $0, since: nil) }
+        hasMarked = hasMarked || !new.isEmpty
+        try inBatches(new, &pace) { UnusedCellStatements.mark(in: name, of: app, $0, since: now) }
+    }
+
+    private func inBatches(
+        _ numbers: [Int64], _ pace: inout CleanUpPace, _ statement: ([Int64]) -> PostgresStatement
+    ) throws {
+        for start in stride(from: 0, to: numbers.count, by: Self.batch) {
+            let batch = Array(numbers[start..<min(start + Self.batch, numbers.count)])
+            _ = try pace.run { try session.execute(statement(batch)) }
+        }
+    }
+
+    /// The marked cells in the sums of messages. A new sum of such a cell needs an installation that uses it.
+    private func countedByMessages(of app: AppNumber, _ pace: inout CleanUpPace) throws -> Set<Int64> {
+        var cells: Set<Int64> = []
+        var last: (message: Int64, cell: Int64)? = (0, 0)
+        while let (message, cell) = last {
+            let page = try pace.run {
+                try session.execute(UnusedCellStatements.counted(of: app, after: message, cell))[0]
+            }
+            cells.formUnion(try page.decode(2, as: [Int64].self))
+            last = try page.decode(0, as: Int64?.self).map { ($0, try page.decode(1)) }
+        }
+        return cells
+    }
+
+    /// Gives installations in overflow cells their own ones if the app may have more. What others keep locked is left
+    /// for the next night.
+    private func emptyOverflow(of app: AppNumber, _ pace: inout CleanUpPace) throws {
+        guard try session.execute(UnusedCellStatements.overflows(app))[0].decode(0) else { return }
+        let count = try RollUpCellCount(session.execute(RollUpCellStatements.count(of: app)))
+        guard options.limits.admitsAll(count) else { return }
+        var assignment = RollUpCellAssignment(app, leavesOverflow: true, limits: options.limits)
+        var unit: [PostgresStatement]? = assignment.first
+        do {
+            while let statements = unit {
+                unit = try assignment.next(
+                    try pace.run {
+                        try session.withTransaction(attemptsMax: 5, orIf: \.isLockTimeout) {
+                            try statements.map(session.execute)
+                        }
+                    })
+            }
+        } catch let error where error.isLockTimeout {}
+    }
+}
