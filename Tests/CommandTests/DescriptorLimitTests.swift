@@ -36,6 +36,13 @@ struct DescriptorLimitTests {
             ])
     }
 
+    /// Nobody asked for the default, and most of it is there.
+    @Test func lineIsNoWarning_whenMostOfTheDefaultIsServed() {
+        #expect(connections(configured: 20_000, limit: 19_999).log.map { $0.prefix(5) } == ["info "])
+        #expect(connections(configured: 20_000, limit: 9_999).log.map { $0.prefix(5) } == ["warni"])
+        #expect(connections(configured: 30_000, limit: 29_999).log.map { $0.prefix(5) } == ["warni"])
+    }
+
     @Test(arguments: [0, Self.inUse, 1 + Self.inUse])
     func oneConnectionRemains_whenThereAreTooFewDescriptors(limit: Int) {
         #expect(connections(configured: 1_000, limit: limit).max == 1)

@@ -22,8 +22,8 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Lowers the configured number of client connections to the number for which there are descriptors, and warns.
-    /// Clients must leave some for PostgreSQL.
+    /// Lowers the configured number of client connections to the number for which there are descriptors, and logs it: a
+    /// warning if the operator asked for more than the default. Clients must leave some for PostgreSQL.
     ///
     /// - Parameters:
     ///   - limit: the limit of all descriptors.
@@ -34,7 +34,9 @@ enum DescriptorLimit {
     ) {
         let most = connectionsMax(limit: limit, eventLoops: eventLoops, perLoop: inUse)
         guard most < configuration.connectionsMax else { return }
-        logger.warning(
+        let standard = HTTPServerConfiguration(addresses: []).connectionsMax
+        logger.log(
+            level: configuration.connectionsMax > standard || most < standard / 2 ? .warning : .info,
             "fewer connections than configured: raise the limit of open files (LimitNOFILE, ulimit -n)",
             metadata: [
                 "connectionsMax": .stringConvertible(most),
