@@ -40,7 +40,8 @@ extension Setting {
         static let settings = [
             listen,
             Setting(
-                "adminKey", default: "(created with the embedded PostgreSQL)", "The key of the administrator",
+                "adminKey", default: "(created with the embedded PostgreSQL; needed with databaseUrl)",
+                "The key of the administrator",
                 .text("key") { $0.adminKey = $1 }, hasFlag: false, isSecret: true),
             Setting(
                 "eventLoops", default: "(one per processor, at most 16)", "The number of event loops",
