@@ -1,43 +1,36 @@
 // Where the time zones' cities are: zone.tab of tzdata, public domain. Written by .ci/zone-places.
 //
-// The browser knows the names of zones, so the table has three characters for each: how much a hash of its name is
-// larger than that of the one before, and the place, in steps of 2.5 degrees from 180° W and 84° N.
+// Five characters for each city: three of its name's hash, because the names would be a tenth of all that the console
+// sends, and two of its place in steps of 2.5 degrees from 180° W and 84° N.
 
-const table =
-  '9\\n2{.<[,,=//:Q\'B}0R^%Si2GD5@O%%@NQmRu;\'^e(|:9S;$X,%:#<G@0c%$\\Q9vaQ41W6d&L=GLu/`=\'PfA@x3C@7dV@MW36->'
-  + ';q4GTBV:+iGRrT:Vo62w%]:2N):<U\'.N*>j*Z)Ekn.S%b5/049%B{7ff$Y)FU1?}\'.@8B]/<jS9f*7X5:<Y,RM0t@5cO6MP)}V;Q'
-  + '33:R.LxR;1-MW\'Tw/ez8\\\'=>a$p-?k_4_196(7S;69|ABr>L6=U<6BE$@w*k=&Nn?G|$S*JAG)@w\'.L1;11Ow+TB)5J$:SgW21OB'
-  + 'Qmg-?s1sY8lv0gs:@\\S@x0?b;aa(HX,OW1:R<?tAk$$h^Ex9V]4Kb9C[y3\\,/Xm<YL\'?B::^A]3lZ7&1[I@x+lQh?A(U\\&Jm\'AW&'
-  + 'T{I$b2@z&%z-%|*S<RC9-gCmQ6XS.\'2:I[u0@wD-5:@N,@z0?bW?}(TV(Y_*ku6b\\(X0-ph.rj,UX*p@&ZjAAW*91*^^%+$>?%\'5'
-  + 'UrRL$&s&}9$]-<Q^;q};\\[A}Z*YL$Lq)TFnoU3Y|A?:23WH6dEZ38T{6[t):S;_^BPT4)&7ON4gp(v0G>GODk/:#ISfC:\\0?mh;1'
-  + '&X.%YL9$4?{:Ud-(@O*L$%b;/c*>UU<WM-6d)Vm$7M)YG-#j\'<G@QA]XA18(C/\'%XB)XH0\\](tP(Bv,XKaJj,5}\'y0+e{\\A[`VnZ'
-  + '64&@Q3BHa8O=a[-f]/-P/Pf$;j&=;%q<KSz6^R%C\'\'mu;O;30+,]l6T5Ck8*L=\'QD:l.\'?(ZwB(jYLm&,@H%\\T(CQ7Se(UZ3[J?T'
-  + 'A+@x~GXz%WmB=o=RL,B(2$e~$fY-{#Lz{%61=61$[SN@=;AW1y9\'%x$.MFyB,qZ&{,&Ql4TB;AW%975G|(P*9%<EK%8\\2WUW(*`,'
-  + 'dvY@w%-3=Ne&ydMU\\FWnE`j9lP2n{1:ROQD4Dm-vx$_+5_C1?:%?$/bm@gBG4u:{*BAJ7lh(TV$B8(Dt:7J=iw)OB,@=,@2H?~P:'
-  + 'S*;2C.n%#s.?/6V;)(z&:S9:](_&5Oz>NZ9T}-]j~<WgG@mK@x8S`jYK9Vs([{$]t\'m`-Vm2uP1?(H5R0Wi$?k&ws$Xy%o\'4BO-x'
-  + 'L;YL\'tI*J>-:)-zw\'QlS@PRSbx?r(;=$1_%to&t*.oR{TP&=`.U[4V:9Sf%qa$O;)7{+b87{ZGQ8*sv9N6*Xt~8eAHvf:w4%:ZY;'
-  + 's/B&5Zs(/-(u;$2~+@=;?M/vA2k462}5A^WOwH`{<[x$u~$(Q$YK<]pX=-';
+const table = "#JmRM#K*6d#V1sY#p,.L#qD91#zg@P#};Dk$%sTF$,Z=o%(tOw%3W7M%9h]p%RZt@%UylP%`j;1%p4:]%yt;1&((<Y&I[@x&X(%<"
+  + "&Y#e{&[]iw&\\AOz&b1S.&nO_1&}DWm'2@@='`IdV(.,XK(ES:Q(W.{*(]3Se(a7|:(c;=-(j3:R(sKAJ):_gB)nZS;*'@u~*ZCVm"
+  + "*`MA^+#<%z+CIAW+a@?}+cm?%,Epq<,VzU[,q~X5-1wTB-:p\\'-RPTw.%77{.&V>G.4?Dt.z0S;/,~a[/5&(Q/6+1_/BocO/J=;2"
+  + "/T#L6/d0n{0/}$b0MI]40]bL$0d<Z70dimg1%`G@1>j=/1R2vf1e^_&1~=gC26s@=2>;Q62K~B}3.o?s3aZK%4oX2w4|;Q85=Ib;"
+  + "5>vY|5A6{,5AJ?(5Ahku5BRQm5MET{5Ma$45Qwto5aEk=5c~p-5xL:#5{O5J634%x6@Y5}6Maff6oemu7EiTB7[r[J7`1aa7dq8O"
+  + "8(<?:8=._C8Hnp@8YyUX9*cRL9ChPT9EC@x9Pkk$9Th5U9V(G|:+zUU:56?t:7#o':8pY):f10+;Iezw;]*TV;sMZj;~ZC@<5~gp"
+  + "<?.OB<TgYK<l#}V=*CfY=;hGT=?6P*>-DxL>/ML=>;5Wi>lJ:S?#Y?B?$cf*?7UBH?9f@w?`EeA@#A#j@(?N)@,toU@>Xy0@C{HX"
+  + "@I(WM@Z8QlA%Ph^AQS]:A]M?(AtZ.NAxC:\\AxG]tB-AYLB-{@wB/F61B_bXmB|UWnC;=CQCSd.nCl'x9D({@xD5i?rD=~/-DG6{."
+  + "DU`VoE/xTAE=SX,EIzMPEQ>[SEj,TPF$p<UF+.@2FL'@\\Ftd3WG.`BEG6)gsG_|6(Gu*LqGv%lQGx0B&H)9@xH-#U\\HUi?$Hl@:S"
+  + "I4MNZIHnvaIU-{ZIZ`svImPezItl:)J)JXyJ6h[xJ=(:ZJ@WLxJKJS`J]2AWK8~B(K9C;1KIo?/KO9dvKah%@KoBX0L#Zb8L3e?~"
+  + "LEAuPLh#T{MV1@ONScy9NSqYKNb_XHO:^C'ODl:SOFJOBOFp6dOYt>jO~HBrPJ#@wPJ.2}PN/PfP\\8LuQ4u49Q<ItIQBY61QqwXB"
+  + "Qty@HQub.MR3n6dR4X\\QRPg`jR]IQDRc'S%Rdub\\RoeV;S@5T}SGvSfS\\v=`TjS^eU&K-PU4(jYU@)SiUee@NUy^YLV6x-3V>uZ3"
+  + "VP?;qVbR\\2W/^:^W8v{#WBWRLWE\\?kWL&k4WUim&WXG1[WaCXzWk-_+WqtWgX#qQ3X,wOWX1|J>Y-4^^Y3]vxYE]:RYnSz{Y}LOw"
+  + "Z6m\\TZW*c*Z^PYLZkbS<[]jk8[`;kn[eK@w[fmrT\\,5Vn\\0]2:\\CH:S\\C{Sz\\ID$e\\J@ws\\P/}Z\\lySf\\niB8]E;5/]}@Jm^-l[t"
+  + "^28:R^95U<_+'Z)_:TV:_L>m`_Zzbm_jc\\[_n8`=_o'^R`-.]j`-YvA`D4G|`GVUZ`QKQ^a/DS*a5zVmaB?u;aO`#saQ<;=a|'(z"
+  + "b>kNnbEd+$bM*yBc0+-5cHIf]c[ejSdT`*`e5_AWeC~b9eHW?meOyONec=;jeoyR^epa\\,f:8/'fQS\\nfTXU1fszL=gAM=;gO#W2"
+  + "gkC`{gnBAGh)M[,h3Q@zh7yqZhQ'[ui(Z4ui)|A[i4@qaiQ][{invYGiqg:#j*pUWj3#<GjR;T5j\\XQDjqbv0j}hO;kH}@mk_Sw4"
+  + "l>@q}l`n41l~:Pfm#1{:m%~64m,fwBmQkoRmX`YLnOTJjnm<@xn{kt*o'm&so6h)&oM8ydoi9C9p81XAp{r97qMKGDqW-N6qf^ph"
+  + "qhN5Rqq:[yqy(}'r(g;sr(}Xtr5Slhr9Rl.rCA}9rb7\\]rbBMWrgxAWs0c?MsE[7Jt,~?btYZSbtoDO;u8'?Au?Z_^uDn@Qu[0TV"
+  + "unL>av)niGv/62~vkhU\\v~d]lw#$V:wB~?:wocQAwu?QlxEdrjxb@%|xc^BOxh'tPy+E?byn]Bvz#\\d-z6h@zzBDX.zChk_z[}B{"
+  + "z])]-{2,@8{2]]/{=b6-{mANe{qa@=|*M@O|1su;|M.]3|e-8(}9yMW}[GY_}\\HZs}n[lv}p/Dm~&L9|~cRc%~h7Vs";
 
-const at = (index) => table.charCodeAt(index) - 35;
-const places = new Map();
-for (let index = 0, hash = 0; index < table.length;) {
-  const gap = at(index++);
-  hash += gap;
-  // The largest gap has no place: it adds to the next one.
-  if (gap < 91) places.set(hash, at(index++) * 92 + at(index++));
-}
+const number = (digits) => [...digits].reduce((sum, digit) => sum * 92 + digit.charCodeAt() - 35, 0);
+const hashOf = (name) => [...name].reduce((hash, letter) => (hash * 31 + letter.charCodeAt()) % 92 ** 3, 0);
+const places = new Map(table.match(/.{5}/g).map((city) => [number(city.slice(0, 3)), number(city.slice(3))]));
 
 /** The place of a zone in a plane of 1440 by 580, as `[770, 130]`; undefined for a name that is no city. */
 export function placeOf(zone) {
-  if (!isCity(zone)) return undefined;
-  const place = places.get([...zone].reduce((hash, each) => (hash * 73 + each.charCodeAt()) % 8281, 79));
+  const place = places.get(hashOf(zone ?? ''));
   return place === undefined ? undefined : [Math.floor(place / 58) * 10, (place % 58) * 10];
-}
-
-function isCity(zone) {
-  try {
-    return /^(?!Etc)\w+\//.test(zone) && Boolean(new Intl.DateTimeFormat('en', {timeZone: zone}));
-  } catch {
-    return false;
-  }
 }
