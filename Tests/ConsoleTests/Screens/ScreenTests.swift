@@ -72,6 +72,26 @@ extension ConsoleTests {
             }
         }
 
+        /// A phone magnifies the page when a control with a smaller text gets the focus.
+        @Test func controls_areLargeEnough_onSmallScreens() async throws {
+            let console = try Console.shared
+            try await console.withBrowser(Browser.Look(width: 390)) { browser in
+                try await console.signIn(browser)
+                for path in try await Self.paths(browser) {
+                    try await console.show(path, in: browser)
+                    if path == "audience" { try await Self.openBuilder(browser) }
+                    let small = try await browser.run(
+                        """
+                        return [...document.querySelectorAll('input, select, textarea')]
+                          .filter((control) => control.checkVisibility())
+                          .filter((control) => parseFloat(getComputedStyle(control).fontSize) < 16)
+                          .map((control) => control.outerHTML);
+                        """)
+                    #expect(small == [], "\(path)")
+                }
+            }
+        }
+
         /// What a person can press, choose or fill in. Those of one name are numbered.
         private static let controls = """
             const counts = {};
