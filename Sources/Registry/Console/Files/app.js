@@ -5,7 +5,7 @@ import {failurePanel} from './core/panels.js';
 import {follow} from './core/router.js';
 import {session} from './core/session.js';
 import {show} from './core/shell.js';
-import {language} from './core/text.js';
+import {isSupported, language, t} from './core/text.js';
 import './screens/audience.js';
 import './screens/breakdown.js';
 import './screens/export.js';
@@ -21,17 +21,12 @@ import './screens/world.js';
 document.documentElement.lang = language;
 
 /** The one-time code of a sign-in link; it leaves the address at once. */
-function codeOfLink() {
-  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
-  if (code) history.replaceState(null, '', location.pathname);
-  return code && decodeURIComponent(code);
-}
+const code = /^#code=(.+)$/.exec(location.hash)?.[1];
+if (code) history.replaceState(null, '', location.pathname);
 
 async function start() {
-  const code = codeOfLink();
-  const restored = code ? null : session.restore();
   try {
-    await (restored ?? session.signIn({code}));
+    await (code ? session.signIn({code}) : session.restore());
   } catch (error) {
     if (!code || error.status === undefined) return replace(document.body, h('main', {}, failurePanel(error, start)));
     session.linkFault = error;
@@ -40,4 +35,5 @@ async function start() {
   follow(show);
 }
 
-start();
+if (isSupported()) start();
+else replace(document.body, h('main', {}, h('p', {class: 'note'}, t('panel.oldBrowser'))));

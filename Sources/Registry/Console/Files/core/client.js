@@ -2,9 +2,9 @@
 //
 //     const {data} = await call('POST', '/v1/apps/…/audience/count', {body, signal})
 //
-// A response outside of 200–299 throws `Problem`; a request without a response throws `Offline`; an aborted one
-// throws the signal's `AbortError`. `audiencePath(app, 'count')` and `appPath(app, 'segments', name)` encode their
-// parts.
+// A response outside of 200–299, or one that is not JSON, throws `Problem`; a request without a response throws
+// `Offline`; an aborted one throws the signal's `AbortError`. `audiencePath(app, 'count')` and
+// `appPath(app, 'segments', name)` encode their parts. `now()` is the service's time.
 
 /** The error document (RFC 9457) of a response. */
 export class Problem extends Error {
@@ -34,12 +34,16 @@ export class Offline extends Error {
 /** Dispatches `signedout` when the service no longer accepts the session. */
 export const sessionEvents = new EventTarget();
 
+/** The service's clock against the viewer's, which may be days off. Known to the second. */
+let clockAhead = 0;
+export const now = () => Date.now() + clockAhead;
+
 /** How long a response may take. Audience queries end after 20 s on the service. */
 const deadlineMilliseconds = 40_000;
 
 /**
  * @param options `body`: becomes JSON. `ifMatch`, `ifNoneMatch`: an ETag. `signal`: aborts the request.
- * @returns `{status, data, etag, at}`; `data` is null without a body, `at` is the service's time.
+ * @returns `{status, data, etag}`; `data` is null without a body.
  */
 export async function call(method, path, {body, ifMatch, ifNoneMatch, signal} = {}) {
   const headers = {Accept: 'application/json'};
@@ -58,9 +62,10 @@ export async function call(method, path, {body, ifMatch, ifNoneMatch, signal} = 
     if (signal?.aborted) throw error;
     throw new Offline(error);
   }
+  const at = Date.parse(response.headers.get('Date'));
+  if (at) clockAhead = at - Date.now();
   if (!response.ok) throw refusal(response, text, path);
-  const at = Date.parse(response.headers.get('Date')) || Date.now();
-  return {status: response.status, data: text ? JSON.parse(text) : null, etag: response.headers.get('ETag'), at};
+  return {status: response.status, data: text ? parsed(text, response) : null, etag: response.headers.get('ETag')};
 }
 
 /** `/v1/apps/{app}/…`, each part encoded. */
@@ -71,6 +76,15 @@ export function appPath(app, ...parts) {
 /** `/v1/apps/{app}/audience/{name}` */
 export function audiencePath(app, name) {
   return appPath(app, 'audience', name);
+}
+
+/** A proxy may answer instead of the service, such as with the page of its sign-in. */
+function parsed(text, {status}) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Problem(status, {code: 'not-json'});
+  }
 }
 
 function refusal(response, text, path) {

@@ -4,7 +4,7 @@
 // app: `session.app` is then the app that was chosen in the header, or null before one is. Keys are never stored here:
 // the service keeps the session in a cookie that scripts cannot read.
 
-import {call, sessionEvents} from './client.js';
+import {call, now, sessionEvents} from './client.js';
 
 /** So long before the session ends, the page says so. */
 const noticeMilliseconds = 120_000;
@@ -71,11 +71,11 @@ class Session extends EventTarget {
     this.app = this.apps.includes(last) ? last : this.apps[0] ?? null;
   }
 
-  async #enter({data, at}) {
+  async #enter({data}) {
     this.#set(data);
     this.hasEnded = false;
     if (this.choosesApp) await this.loadApps();
-    if (this.isSignedIn) this.#wait(at);
+    if (this.isSignedIn) this.#wait();
     this.#changed();
   }
 
@@ -84,21 +84,21 @@ class Session extends EventTarget {
   }
 
   /** Asks again when the end is near, and then when it is due: calls of any tab may have moved it meanwhile. */
-  #wait(now, isNear = false) {
+  #wait(isNear = false) {
     clearTimeout(this.#timer);
-    const rest = this.#end - now + (isNear ? secondMilliseconds : -noticeMilliseconds);
+    const rest = this.#end - now() + (isNear ? secondMilliseconds : -noticeMilliseconds);
     this.#timer = setTimeout(() => this.#check(), Math.max(0, rest));
   }
 
   /** Reading the session does not prolong it. */
   async #check() {
     try {
-      const {data, at} = await call('GET', '/v1/session');
+      const {data} = await call('GET', '/v1/session');
       if (data.roles.length === 0) return this.end(true);
       Object.assign(this, {expiresAt: data.expiresAt, idleUntil: data.idleUntil});
-      const isNear = this.#end - at <= noticeMilliseconds;
+      const isNear = this.#end - now() <= noticeMilliseconds;
       this.dispatchEvent(new CustomEvent('ending', {detail: isNear ? this.#end : null}));
-      this.#wait(at, isNear);
+      this.#wait(isNear);
     } catch {
       // The service cannot be reached: the next call of a screen learns of the end.
     }

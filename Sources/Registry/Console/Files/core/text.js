@@ -6,6 +6,7 @@
 // The catalogue is `text/*.js`: flat objects of `section.name` to `[English, German]`, or to one text for both.
 // `{name}` is replaced by a value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`.
 
+import {now} from './client.js';
 import {audienceTexts} from '../text/audience.js';
 import {filterTexts} from '../text/filter.js';
 import {frameTexts} from '../text/frame.js';
@@ -68,8 +69,8 @@ export const date = (time) => dates.format(new Date(time));
 export const timeOfDay = (time) => times.format(new Date(time));
 
 /** "3 minutes ago", "in 2 days" */
-export function relative(time, now = Date.now()) {
-  const seconds = (new Date(time) - now) / 1000;
+export function relative(time) {
+  const seconds = (new Date(time) - now()) / 1000;
   const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
   return relatives.format(Math.round(seconds / length), unit);
 }
@@ -77,6 +78,15 @@ const units = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['ho
 
 export const regionName = (code) => displayName('region', code);
 export const languageName = (code) => displayName('language', code.replaceAll('_', '-'));
+
+/** Whether the browser has what the page needs. It may forbid storage, and with it the session's cookie. */
+export function isSupported() {
+  try {
+    return Boolean(Map.groupBy && AbortSignal.any && localStorage && sessionStorage);
+  } catch {
+    return false;
+  }
+}
 
 /** Another language is shown after the page is loaded again. */
 export function chooseLanguage(name) {
@@ -94,6 +104,6 @@ function displayName(type, code) {
 }
 
 function chosen() {
-  const wanted = [localStorage.getItem('language'), ...navigator.languages];
-  return wanted.map((name) => name?.toLowerCase().split('-')[0]).find((name) => languages.includes(name));
+  const wanted = [isSupported() && localStorage.getItem('language'), ...navigator.languages];
+  return wanted.map((name) => String(name).toLowerCase().split('-')[0]).find((name) => languages.includes(name));
 }

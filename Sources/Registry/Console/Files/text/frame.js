@@ -61,17 +61,70 @@ export const frameTexts = {
   'panel.actions': ['Actions', 'Aktionen'],
   'panel.retry': ['Try again', 'Erneut versuchen'],
   'panel.offline': ['The service cannot be reached', 'Der Dienst ist nicht erreichbar'],
-  'panel.offlineText': ['Check the connection. Nothing is lost.', 'Prüfen Sie die Verbindung. Nichts geht verloren.'],
+  'panel.offlineText': [
+    'Check the connection and try again. Your filter is still here.',
+    'Prüfen Sie die Verbindung und versuchen Sie es erneut. Ihr Filter ist noch da.',
+  ],
   'panel.forbidden': ['This key may not do that', 'Dieser Schlüssel darf das nicht'],
   'panel.forbiddenText': [
     'This screen needs a key with one of these roles: {roles}.',
     'Diese Ansicht braucht einen Schlüssel mit einer dieser Rollen: {roles}.',
   ],
-  'panel.signedOut': ['The session has ended', 'Die Sitzung ist beendet'],
-  'panel.signedOutText': ['Sign in again.', 'Melden Sie sich erneut an.'],
+  'panel.fault': ['This page has a fault', 'Diese Seite hat einen Fehler'],
+  'panel.faultText': [
+    'Load it again. Your filter is still here.', 'Laden Sie sie neu. Ihr Filter ist noch da.',
+  ],
+  'panel.reload': ['Load again', 'Neu laden'],
+  'panel.oldBrowser': [
+    'This page needs a browser of 2024 or later that allows cookies.',
+    'Diese Seite braucht einen Browser von 2024 oder später, der Cookies erlaubt.',
+  ],
+  'panel.unsaved': [
+    'Your changes are not saved. Leave them?', 'Ihre Änderungen sind nicht gespeichert. Verwerfen?',
+  ],
   'panel.error': ['The service reported an error ({status})', 'Der Dienst meldet einen Fehler ({status})'],
   'panel.retryAfter': ['Try again in {n} s.', 'Versuchen Sie es in {n} s erneut.'],
   'panel.requestId': ['Request', 'Anfrage'],
+  'problem.not-json': [
+    'Something between this page and the service has answered in its place. Load the page again.',
+    'Etwas zwischen dieser Seite und dem Dienst hat an seiner Stelle geantwortet. Laden Sie die Seite neu.',
+  ],
+  'problem.invalid-body': ['Some values need a correction.', 'Einige Werte brauchen eine Korrektur.'],
+  'problem.invalid-credential': [
+    'This key is unknown or has been revoked.', 'Dieser Schlüssel ist unbekannt oder widerrufen.',
+  ],
+  'problem.too-many-failed-authentications': [
+    'Too many sign-ins from this address have failed.', 'Zu viele Anmeldungen dieser Adresse sind gescheitert.',
+  ],
+  'problem.too-many-requests': ['There are too many calls.', 'Es sind zu viele Aufrufe.'],
+  'problem.segment-in-use': [
+    'Another segment uses this one. Change that one first.',
+    'Ein anderes Segment benutzt dieses. Ändern Sie zuerst das andere.',
+  ],
+  'problem.too-many-segments': [
+    'The app has 1,000 segments, the most it can have.', 'Die App hat 1.000 Segmente; mehr sind nicht möglich.',
+  ],
+  'problem.topic-in-use': [
+    'A segment uses this topic. Change the segment first.',
+    'Ein Segment benutzt dieses Thema. Ändern Sie zuerst das Segment.',
+  ],
+  'problem.too-many-topics': [
+    'The app has 1,000 topics, the most it can have.', 'Die App hat 1.000 Themen; mehr sind nicht möglich.',
+  ],
+  'problem.too-many-keys': [
+    'The app has 1,000 keys, the most it can have.', 'Die App hat 1.000 Schlüssel; mehr sind nicht möglich.',
+  ],
+  'problem.filter-too-expensive': [
+    'Counting takes too long. Use fewer or simpler sentences.',
+    'Das Zählen dauert zu lange. Nehmen Sie weniger oder einfachere Sätze.',
+  ],
+  'problem.overloaded': ['The service has too much to do.', 'Der Dienst ist überlastet.'],
+  'problem.database-unavailable': ['The database cannot be reached.', 'Die Datenbank ist nicht erreichbar.'],
+  'problem.internal-error': ['An internal error.', 'Ein interner Fehler.'],
+  'fault.excluded-by-reachable': [
+    'Reachable counts only installations that allow notifications. To see the others, count Active.',
+    'Erreichbar zählt nur Installationen, die Mitteilungen erlauben. Die anderen zeigt Aktiv.',
+  ],
   'fault.hint': ['Did you mean {value}?', 'Meinten Sie {value}?'],
   'fault.invalid-version': [
     'This must be a version that begins with a digit, such as 17.2.',
@@ -90,7 +143,7 @@ export const frameTexts = {
   'fault.unknown-topic': ['The app has no such topic.', 'Die App hat kein solches Thema.'],
   'fault.unknown-segment': ['The app has no such segment.', 'Die App hat kein solches Segment.'],
   'fault.segment-cycle': ['The segment would contain itself.', 'Das Segment würde sich selbst enthalten.'],
-  'fault.out-of-range': ['This is outside of what is allowed.', 'Das liegt außerhalb des Erlaubten.'],
+  'fault.out-of-range': ['This must be from {from} to {to}.', 'Das muss zwischen {from} und {to} liegen.'],
   'fault.too-deep': ['Filters may be nested at most 8 deep.', 'Filter dürfen höchstens 8 Ebenen haben.'],
   'fault.too-wide': ['A filter may have at most 1,000 values.', 'Ein Filter darf höchstens 1.000 Werte haben.'],
   'fault.too-long': ['The text is too long.', 'Der Text ist zu lang.'],

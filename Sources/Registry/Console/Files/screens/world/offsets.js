@@ -1,5 +1,6 @@
 // The strip of UTC offsets: how many installations have which local time now, by day and by night.
 
+import {now} from '../../core/client.js';
 import {h, replace, svg} from '../../core/dom.js';
 import {number, percent, t} from '../../core/text.js';
 import {offsetText} from '../../filter/labels.js';
@@ -22,7 +23,7 @@ export function offsetStrip({groups, total}, add) {
       if (!frame.isConnected) return;
       draw();
       wait();
-    }, 60_000 - (Date.now() % 60_000) + 50);
+    }, 60_000 - (now() % 60_000) + 50);
   }
 
   function draw() {
@@ -62,8 +63,8 @@ const center = (hours) => (hours - first + 0.5) * hourWidth;
 
 /** Minutes since local midnight. */
 function localMinutes(seconds) {
-  const now = new Date();
-  const minutes = now.getUTCHours() * 60 + now.getUTCMinutes() + seconds / 60;
+  const time = new Date(now());
+  const minutes = time.getUTCHours() * 60 + time.getUTCMinutes() + seconds / 60;
   return ((minutes % 1440) + 1440) % 1440;
 }
 
