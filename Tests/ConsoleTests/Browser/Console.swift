@@ -80,24 +80,13 @@ struct Console: Sendable {
         try await browser.wait(for: "document.querySelector('signin-screen form')")
         try await browser.run(
             """
-            const [app, key] = arguments;
-            document.querySelector('#signin-app').value = app;
-            document.querySelector('#signin-key').value = key;
+            document.querySelector('signin-screen [type=password]').value = arguments[0];
             document.querySelector('signin-screen form').requestSubmit();
-            """, .string(app.id), .string(key))
+            """, .string(key))
         try await browser.wait(for: "document.querySelector('nav')")
     }
 
-    func signInAsAdmin(_ browser: Browser) async throws {
-        try await browser.open(address)
-        try await browser.wait(for: "document.querySelector('signin-screen form')")
-        try await browser.run(
-            """
-            document.querySelector('#signin-key').value = arguments[0];
-            document.querySelector('signin-screen form').requestSubmit();
-            """, .string(RunningService.adminKey))
-        try await browser.wait(for: "document.querySelector('nav')")
-    }
+    func signInAsAdmin(_ browser: Browser) async throws { try await signIn(browser, key: RunningService.adminKey) }
 
     /// Shows a screen to somebody who has signed in.
     func show(_ path: String, in browser: Browser) async throws {

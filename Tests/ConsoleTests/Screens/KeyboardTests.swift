@@ -12,9 +12,7 @@ extension ConsoleTests {
                 // Sign in.
                 try await browser.open(console.address)
                 try await browser.wait(for: "document.querySelector('signin-screen form')")
-                try await browser.tab(to: "#signin-app")
-                try await browser.type(console.filled.id)
-                try await browser.tab(to: "#signin-key")
+                try await browser.tab(to: "signin-screen [type=password]")
                 try await browser.type(key)
                 try await browser.press(.enter)
                 try await browser.wait(for: "document.querySelector('audience-screen')")
@@ -51,7 +49,7 @@ extension ConsoleTests {
                 // Save.
                 try await browser.tab(to: ".heading button.primary")
                 try await browser.press(.enter)
-                try await browser.wait(for: "document.activeElement.matches('#segment-name')")
+                try await browser.wait(for: "document.activeElement.matches('dialog input')")
                 try await browser.type("by-keyboard")
                 try await browser.press(.enter)
                 try await browser.wait(for: "document.querySelector('.toast')")

@@ -24,12 +24,11 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('signin-screen form')")
                 try await browser.run(
                     """
-                    document.querySelector('#signin-app').value = 'com.example.none';
-                    document.querySelector('#signin-key').value = 'prk_0_0';
+                    document.querySelector('signin-screen [type=password]').value = 'prk_0_0';
                     document.querySelector('signin-screen form').requestSubmit();
                     """)
-                try await browser.wait(for: "document.querySelector('#signin-fault').textContent !== ''")
-                try await browser.wait(for: "document.activeElement.matches('#signin-key')")
+                try await browser.wait(forText: "This key is unknown or has been revoked.")
+                try await browser.wait(for: "document.activeElement.matches('signin-screen [type=password]')")
             }
         }
 

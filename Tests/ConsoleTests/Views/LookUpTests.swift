@@ -17,7 +17,7 @@ extension ConsoleTests {
                     "return [...document.querySelectorAll('.checklist li')].map((each) => each.className)")
                 #expect(conditions == ["good", "good", "bad"])
                 #expect(try await browser.text(".checklist .bad").contains("The user does not allow notifications."))
-                try await browser.wait(forText: "Permission to notify: authorized → denied")
+                try await browser.wait(forText: "Permission to notify: allowed → denied")
                 try await browser.wait(forText: "First registration. User: alice.")
                 try await browser.expectNoViolations("an installation")
                 #expect(try await !Self.page(of: browser).contains(SampleRegistration.token("a-phone")))

@@ -202,8 +202,10 @@ extension ConsoleTests {
                 const {ratesBetween} = await module('screens/operations.js');
                 const {checklist, differences} = await module('screens/lookup/rules.js');
                 const start = Date.parse('2026-01-01T00:00:00Z');
-                const interval = (hours) => intervalOf(
-                  {createdAt: '2026-01-01T00:00:00Z', expiresAt: '2027-01-01T00:00:00Z'}, start + hours * 3_600_000);
+                const interval = (hours) => intervalOf({
+                  createdAt: '2026-01-01T00:00:00Z', expiresAt: '2027-01-01T00:00:00Z',
+                  asOf: new Date(start + hours * 3_600_000).toISOString(),
+                });
                 const counts = (at, n, process) =>
                   ({at, process, startedAt: '', requests: {'2xx': n}, registrations: {}});
                 const early = counts('2026-01-01T00:00:00Z', 5, 'a');

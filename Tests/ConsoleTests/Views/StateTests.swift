@@ -35,7 +35,7 @@ extension ConsoleTests {
                     const send = window.fetch;
                     window.fetch = async (url, options) => (String(url).includes('/topics')
                       ? new Response(JSON.stringify({
-                          title: 'Internal Server Error', code: 'internal-error', detail: 'Something failed.',
+                          title: 'Internal Server Error', code: 'a-younger-code', detail: 'Something failed.',
                           requestId: 'abc123',
                         }), {status: 500})
                       : send(url, options));

@@ -51,6 +51,7 @@ export class Screen extends HTMLElement {
    *
    * @param request `(signal) => promise`
    * @param render `(response) => nodes`
+   * @returns whether it shows something, and not an older or left request's response.
    */
   async load(place, request, render) {
     this.#requests.get(place)?.abort();
@@ -59,13 +60,16 @@ export class Screen extends HTMLElement {
     const signal = AbortSignal.any([this.signal, controller.signal]);
     place.setAttribute('aria-busy', 'true');
     replace(place, loadingPanel());
+    let nodes;
     try {
       const response = await request(signal);
-      if (!signal.aborted) replace(place, render(response));
+      if (!signal.aborted) nodes = render(response);
     } catch (error) {
-      if (!signal.aborted) replace(place, failurePanel(error, () => this.load(place, request, render)));
-    } finally {
-      if (!signal.aborted) place.removeAttribute('aria-busy');
+      if (!signal.aborted) nodes = failurePanel(error, () => this.load(place, request, render));
     }
+    if (signal.aborted) return false;
+    place.removeAttribute('aria-busy');
+    replace(place, nodes);
+    return true;
   }
 }

@@ -32,7 +32,7 @@ const dateTimes = new Intl.DateTimeFormat(regional, {dateStyle: 'medium', timeSt
 const dates = new Intl.DateTimeFormat(regional, {dateStyle: 'medium'});
 const times = new Intl.DateTimeFormat(regional, {timeStyle: 'medium'});
 const relatives = new Intl.RelativeTimeFormat(regional, {numeric: 'auto'});
-const lists = new Intl.ListFormat(regional, {type: 'conjunction'});
+const [lists, choices] = ['conjunction', 'disjunction'].map((type) => new Intl.ListFormat(regional, {type}));
 const displayNames = {};
 
 export function t(key, values = {}) {
@@ -63,6 +63,10 @@ export const decimal = (value) => decimals.format(value);
 /** @param share 0 to 1. What would round to nothing is "<0.1 %". */
 export const percent = (share) => (share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share));
 export const list = (texts) => lists.format(texts);
+/** "a, b or c" */
+export const anyOf = (texts) => choices.format(texts);
+/** What spreadsheets of this language expect between cells: the comma is elsewhere the decimal separator. */
+export const cellSeparator = decimal(0.5).includes(',') ? ';' : ',';
 /** Times are RFC 3339 texts or Dates; they are shown in the viewer's time zone. */
 export const dateTime = (time) => dateTimes.format(new Date(time));
 export const date = (time) => dates.format(new Date(time));

@@ -2,12 +2,15 @@
 // meanwhile is shown, never overwritten.
 
 import {appPath, call, Problem} from '../core/client.js';
-import {dialog, difference} from '../parts/dialog.js';
 import {foreign, h} from '../core/dom.js';
-import {failureText} from '../core/panels.js';
 import {session} from '../core/session.js';
 import {parts, t} from '../core/text.js';
+import {dialog} from '../parts/dialog.js';
+import {changeTable} from '../parts/facts.js';
+import {field} from '../parts/form.js';
 import {toast} from '../parts/toast.js';
+import {inWords} from './summary.js';
+import {treeOf} from './tree.js';
 
 /** All segments of the app, in the order of their names. */
 export async function allSegments(signal) {
@@ -22,11 +25,14 @@ export async function allSegments(signal) {
   return segments;
 }
 
-/** `{data, etag}`, or null if there is none of the name. A missing one is not asked for: that would be an error in the
- * browser's console. */
+/** `{data, etag}` of a segment, or null if there is none of the name. */
 export async function segmentNamed(name) {
-  const exists = (await allSegments()).some((segment) => segment.name === name);
-  return exists ? call('GET', appPath(session.app, 'segments', name)) : null;
+  try {
+    return await call('GET', appPath(session.app, 'segments', name));
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /**
@@ -35,18 +41,27 @@ export async function segmentNamed(name) {
  * @param present `{name, etag, description}` of the segment that is being edited, or null.
  * @returns the saved segment's `{name, etag, description}`, or null if nothing was saved.
  */
-export async function saveSegment(filter, present) {
-  try {
-    const wanted = await askName(present);
-    if (!wanted) return null;
-    const stored = await segmentNamed(wanted.name);
-    const isChanged = present?.name === wanted.name && stored && stored.etag !== present.etag;
-    if (stored && !(await agreed(stored.data, {...wanted, filter}, isChanged))) return null;
-    return await put(wanted, filter, stored?.etag);
-  } catch (error) {
-    toast(failureText(error), 'error');
-    return null;
-  }
+export function saveSegment(filter, present) {
+  const name = h('input', {
+    required: true, maxlength: '128', pattern: '[A-Za-z0-9._\\-]+', title: t('segments.nameHint'),
+    value: present?.name ?? '', autocomplete: 'off', spellcheck: 'false',
+  });
+  const description = h('input', {maxlength: '1024', value: present?.description ?? ''});
+  return dialog({
+    title: t('segments.save'),
+    content: [field(t('views.name'), name, t('segments.nameHint')).node,
+      field(t('segments.description'), description).node],
+    actions: [{label: t('views.save'), value: true, kind: 'primary'}],
+    run: () => save({name: name.value, description: description.value.trim()}, filter, present),
+  });
+}
+
+/** @returns null if the person wants another name, or nothing. */
+async function save(wanted, filter, present) {
+  const stored = await segmentNamed(wanted.name);
+  const isChanged = present?.name === wanted.name && stored && stored.etag !== present.etag;
+  if (stored && !(await isAgreed(stored.data, {...wanted, filter}, isChanged))) return null;
+  return put(wanted, filter, stored?.etag);
 }
 
 async function put(wanted, filter, etag) {
@@ -59,37 +74,24 @@ async function put(wanted, filter, etag) {
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 412) throw error;
     const stored = await segmentNamed(wanted.name);
-    if (stored && (await agreed(stored.data, {...wanted, filter}, true))) return put(wanted, filter, stored.etag);
+    if (stored && (await isAgreed(stored.data, {...wanted, filter}, true))) return put(wanted, filter, stored.etag);
     return null;
   }
 }
 
-async function askName(present) {
-  const name = h('input', {
-    id: 'segment-name', required: true, maxlength: '128', pattern: '[A-Za-z0-9._\\-]+', value: present?.name ?? '',
-    autocomplete: 'off', spellcheck: 'false', 'aria-describedby': 'segment-name-hint',
-  });
-  const description = h('input', {id: 'segment-description', maxlength: '1024', value: present?.description ?? ''});
-  const saves = await dialog({
-    title: t('segments.save'),
-    content: [
-      h('div', {class: 'field'}, h('label', {for: 'segment-name'}, t('views.name')), name,
-        h('p', {class: 'hint', id: 'segment-name-hint'}, t('segments.nameHint'))),
-      h('div', {class: 'field'}, h('label', {for: 'segment-description'}, t('segments.description')), description),
-    ],
-    actions: [{label: t('views.save'), value: true, kind: 'primary'}],
-  });
-  return saves ? {name: name.value, description: description.value.trim()} : null;
-}
-
 /** Whether the person wants to replace what is stored, after seeing what differs. */
-async function agreed(stored, wanted, isChanged) {
-  const shown = ({filter, description}) => ({description: description || null, filter});
+function isAgreed(stored, wanted, isChanged) {
+  const said = ({filter}) => inWords(treeOf(filter));
+  const described = ({description}) => (description ? foreign(description) : t('views.none'));
+  const rows = [[t('audience.filter'), said(stored), said(wanted)]];
+  if ((stored.description ?? '') !== wanted.description) {
+    rows.push([t('segments.description'), described(stored), described(wanted)]);
+  }
   return dialog({
     title: t(isChanged ? 'segments.conflict' : 'segments.replace'),
     content: [
       h('p', {}, parts(isChanged ? 'segments.conflictText' : 'segments.replaceText', {name: foreign(wanted.name)})),
-      difference(shown(stored), shown(wanted)),
+      changeTable(rows),
     ],
     actions: [{label: t('segments.replaceButton'), value: true, kind: 'danger'}],
   });

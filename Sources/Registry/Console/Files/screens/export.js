@@ -9,7 +9,8 @@ import {session} from '../core/session.js';
 import {number, t} from '../core/text.js';
 import {fieldGroups} from '../filter/fields.js';
 import {audienceLine} from '../filter/summary.js';
-import {asOf, field, fieldName, section} from '../parts/facts.js';
+import {asOf, fieldName, section} from '../parts/facts.js';
+import {field} from '../parts/form.js';
 import {toast} from '../parts/toast.js';
 
 class ExportScreen extends Screen {

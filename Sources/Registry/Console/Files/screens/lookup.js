@@ -2,11 +2,11 @@
 
 import {Problem, appPath, call} from '../core/client.js';
 import {foreign, h, replace} from '../core/dom.js';
-import {emptyPanel, failurePanel, loadingPanel} from '../core/panels.js';
+import {emptyPanel} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {list, parts, t} from '../core/text.js';
-import {button, choice} from '../parts/facts.js';
+import {anyOf, parts, t} from '../core/text.js';
+import {button, choice} from '../parts/form.js';
 import {digestOf, kindsOf, providersOf} from './lookup/rules.js';
 import {installationView, tokenView, userView} from './lookup/views.js';
 
@@ -18,10 +18,9 @@ class LookupScreen extends Screen {
     spellcheck: 'false', required: true, maxlength: '4096',
   });
   #kind = choice(['any', 'installation', 'user', 'token'].map((kind) => [kind, kindName(kind)]), 'any');
-  #result = h('div', {'aria-live': 'polite'});
+  #result = h('div');
   /** What was looked up before, for the way back. */
   #trail = [];
-  #controller = null;
 
   start() {
     this.#kind.setAttribute('aria-label', t('lookup.kind'));
@@ -35,24 +34,18 @@ class LookupScreen extends Screen {
     replace(this.#result, emptyPanel(t('lookup.empty'), t('lookup.emptyText')));
   }
 
-  /** Looks a text up and shows what it is. Older look-ups that are still under way show nothing any more. */
+  /** Looks a text up and shows what it is. The heading gets the focus, so that a screen reader says what was found. */
   async look(kind, text, isReturn = false) {
     if (!text) return;
-    this.#controller?.abort();
-    this.#controller = new AbortController();
-    const signal = AbortSignal.any([this.signal, this.#controller.signal]);
     if (!isReturn) this.#trail.push([kind, text]);
-    replace(this.#result, loadingPanel());
     // A token does not stay on the screen.
     if (kindsOf(text, kind).includes('token')) this.#input.value = '';
-    try {
+    const find = async (signal) => {
       const nodes = await this.#find(kind, text, signal);
-      if (signal.aborted) return;
-      replace(this.#result, this.#wayBack(), nodes.length > 0 ? nodes : await notFound(kind, text));
-      this.#result.querySelector('h2')?.focus();
-    } catch (error) {
-      if (!signal.aborted) replace(this.#result, failurePanel(error, () => this.look(kind, text, true)));
-    }
+      return nodes.length > 0 ? nodes : notFound(kind, text);
+    };
+    const isShown = await this.load(this.#result, find, (nodes) => [this.#wayBack(), nodes]);
+    if (isShown) this.#result.querySelector('h2')?.focus();
   }
 
   /** The nodes of all that was found. A token is asked for first, and if it is known, alone. */
@@ -115,7 +108,7 @@ async function notFound(kind, text) {
   const panel = emptyPanel(t('lookup.notFound'), isToken && kind === 'any' ? t('lookup.notFoundToken') : null);
   const digest = isToken && await digestOf(text, providersOf(text)[0]);
   panel.querySelector('h2').after(h('p', {}, parts('lookup.notFoundText', {
-    kinds: list(wanted.map(kindName)), app: h('code', {}, session.app),
+    kinds: anyOf(wanted.map(kindName)), app: h('code', {}, session.app),
     text: isToken ? digest && ['SHA-256 ', h('code', {}, digest)] : h('code', {}, foreign(text)),
   })));
   return panel;

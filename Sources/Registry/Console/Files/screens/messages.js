@@ -9,8 +9,10 @@ import {session} from '../core/session.js';
 import {dateTime, number, percent, relative, t} from '../core/text.js';
 import {valueLabel} from '../filter/labels.js';
 import {bars} from '../parts/bars.js';
-import {asOf, choice, csvButton, facts, fieldName, loaded, pages, section, tag, when} from '../parts/facts.js';
-import {table} from '../parts/table.js';
+import {asOf, facts, fieldName, section, tag, when} from '../parts/facts.js';
+import {choice} from '../parts/form.js';
+import {loaded, pages} from '../parts/pages.js';
+import {csvButton, table} from '../parts/table.js';
 
 const path = (...parts) => appPath(session.app, 'messages', ...parts);
 const countName = (count) => t(`messages.count.${count}`);
@@ -110,7 +112,7 @@ function smallFunnel(row) {
 }
 
 function overTime(screen, message) {
-  const timeline = `${path(message.message, 'timeline')}?interval=${intervalOf(message, Date.now())}`;
+  const timeline = `${path(message.message, 'timeline')}?interval=${intervalOf(message)}`;
   const columns = ['delivered', 'opened', 'dismissed'];
   return section(t('messages.overTime'), loaded(screen, timeline, (response) => {
     const {buckets} = response;
@@ -176,9 +178,9 @@ function share(part, whole) {
 
 const minutes = {PT1M: 1, PT5M: 5, PT15M: 15, PT1H: 60, PT3H: 180, PT6H: 360, P1D: 1_440};
 
-/** The shortest interval of a time line that has at most 120 buckets; days beyond. */
-export function intervalOf({createdAt, expiresAt}, now) {
-  const span = (Math.min(now, Date.parse(expiresAt)) - Date.parse(createdAt)) / 60_000;
+/** The shortest interval of a time line that has at most 120 buckets; days beyond. All times are the service's. */
+export function intervalOf({createdAt, expiresAt, asOf}) {
+  const span = (Math.min(Date.parse(asOf), Date.parse(expiresAt)) - Date.parse(createdAt)) / 60_000;
   return Object.keys(minutes).find((interval) => span / minutes[interval] <= 120) ?? 'P1D';
 }
 

@@ -1,13 +1,15 @@
 // Operations: health and rates, the night job, and the pages of operations/, each under `#/operations/<page>`.
 
-import {call} from '../core/client.js';
+import {call, now} from '../core/client.js';
 import {foreign, h, replace, svg} from '../core/dom.js';
 import {emptyPanel, failurePanel} from '../core/panels.js';
 import {href} from '../core/router.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {decimal, hasText, list, number, percent, relative, t} from '../core/text.js';
-import {asOf, button, exactly, facts, loaded, pages, section, tag} from '../parts/facts.js';
+import {asOf, exactly, facts, section, tag} from '../parts/facts.js';
+import {button} from '../parts/form.js';
+import {loaded, pages} from '../parts/pages.js';
 import {table} from '../parts/table.js';
 import {copy} from '../parts/toast.js';
 import {appsPage, keysPage} from './operations/keys.js';
@@ -137,7 +139,7 @@ function runsPage(screen) {
     if (first.runs.length === 0) return emptyPanel(t('ops.noRuns'), t('ops.noRunsText'));
     const [{startedAt}] = first.runs;
     return [
-      Date.now() - Date.parse(startedAt) > longAgoMilliseconds
+      now() - Date.parse(startedAt) > longAgoMilliseconds
         && h('p', {class: 'note'}, t('ops.overdue', {ago: relative(startedAt)})),
       pages(screen, path, first, ({runs}) => runs.map(item), h('ol', {class: 'plain'})),
     ];

@@ -1,56 +1,54 @@
-// The sign-in: an app with one of its keys, or the admin key. The key goes to the service once and is not kept.
+// The sign-in, with a key of an app or the admin key. The key goes to the service once and is not kept.
 
 import {h, replace} from '../core/dom.js';
 import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {t} from '../core/text.js';
+import {field} from '../parts/form.js';
 
 class SignInScreen extends Screen {
+  #key = h('input', {type: 'password', name: 'key', autocomplete: 'current-password', required: true});
+  #field = field(t('signin.key'), this.#key, t('signin.keyHint'));
+  #button = h('button', {class: 'primary'}, t('nav.signin'));
+
   start() {
-    const fault = h('p', {class: 'fault', role: 'alert', id: 'signin-fault'}, this.#linkFault());
-    const app = h('input', {
-      id: 'signin-app', name: 'app', autocomplete: 'username', spellcheck: 'false', autocapitalize: 'none',
-      placeholder: 'com.example.app', 'aria-describedby': 'signin-app-hint',
-    });
-    const key = h('input', {
-      id: 'signin-key', name: 'key', type: 'password', autocomplete: 'current-password', required: true,
-      'aria-describedby': 'signin-fault',
-    });
-    const button = h('button', {class: 'primary'}, t('nav.signin'));
-    const submit = async (event) => {
-      event.preventDefault();
-      button.disabled = true;
-      replace(fault);
-      try {
-        const credential = {key: key.value.trim()};
-        if (app.value.trim()) credential.app = app.value.trim();
-        await session.signIn(credential);
-      } catch (error) {
-        button.disabled = false;
-        replace(fault, failureText(error));
-        key.focus();
-      }
-    };
     this.append(h(
-      'form', {class: 'signin card', onsubmit: submit},
+      'form', {class: 'signin card', onsubmit: (event) => {
+        event.preventDefault();
+        this.#submit();
+      }},
       h('p', {class: 'brand'}, t('app.title')),
       h('h1', {tabindex: '-1'}, t('nav.signin')),
-      session.hasEnded && h('p', {class: 'note', role: 'status'}, t('session.ended')),
+      session.hasEnded && h('p', {class: 'note', role: 'alert'}, t('session.ended')),
       h('p', {class: 'lead'}, t('signin.lead')),
-      h('div', {class: 'field'},
-        h('label', {for: 'signin-app'}, t('signin.app')), app,
-        h('p', {class: 'hint', id: 'signin-app-hint'}, t('signin.appHint'))),
-      h('div', {class: 'field'}, h('label', {for: 'signin-key'}, t('signin.key')), key),
-      fault,
-      h('div', {class: 'actions'}, button),
-      h('p', {class: 'hint'}, t('signin.keyHint'))));
+      this.#field.node,
+      h('div', {class: 'actions'}, this.#button),
+      h('p', {class: 'hint'}, t('signin.whence'))));
+    if (session.linkFault) this.#field.fault(t('signin.link'));
+    session.linkFault = null;
   }
 
-  #linkFault() {
-    const fault = session.linkFault;
-    session.linkFault = null;
-    return fault ? t('signin.link') : '';
+  async #submit() {
+    this.#button.disabled = true;
+    this.#field.fault(null);
+    try {
+      await session.signIn({key: this.#key.value.trim()});
+    } catch (error) {
+      this.#field.fault(failureText(error));
+      this.#key.focus();
+      await this.#wait(error.retryAfterSeconds);
+      this.#button.disabled = false;
+      replace(this.#button, t('nav.signin'));
+    }
+  }
+
+  /** Counts down until the service admits another try. */
+  async #wait(seconds) {
+    for (let rest = seconds ?? 0; rest > 0 && this.isConnected; rest--) {
+      replace(this.#button, t('panel.retryAfter', {n: rest}));
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
   }
 }
 

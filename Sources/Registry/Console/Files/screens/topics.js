@@ -1,13 +1,15 @@
 // Topics: what the app sends pushes about, and how many are subscribed.
 
-import {Problem, appPath, audiencePath, call} from '../core/client.js';
+import {appPath, audiencePath, call} from '../core/client.js';
 import {foreign, h, replace} from '../core/dom.js';
 import {emptyPanel, failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {number, t, timeOfDay} from '../core/text.js';
+import {number, parts, t, timeOfDay} from '../core/text.js';
 import {confirmed, dialog} from '../parts/dialog.js';
-import {button, changeTable, choice, field, loaded, section, tag} from '../parts/facts.js';
+import {changeTable, section, tag} from '../parts/facts.js';
+import {button, choice, field} from '../parts/form.js';
+import {loaded} from '../parts/pages.js';
 import {table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
 
@@ -75,7 +77,7 @@ class TopicsScreen extends Screen {
   }
 
   async #delete({topic, name}) {
-    const text = t('topics.deleteText', {name});
+    const text = parts('topics.deleteText', {name: foreign(name)});
     if (!await confirmed({title: t('topics.deleteTitle'), text, action: t('segments.delete')})) return;
     try {
       await call('DELETE', path(topic));
@@ -96,23 +98,18 @@ const bodyOf = ({name, description, category, default: standard, locked}) =>
  *
  * @param topic null for a new one
  * @param others the identifiers that exist
- * @returns whether it was saved
+ * @returns true if it was saved, else null
  */
 async function edit(topic, others) {
   const {nodes, read} = form(topic, others);
   const actions = [{label: t('topics.review'), value: true, kind: 'primary'}];
-  while (await dialog({title: t(topic ? 'topics.edit' : 'topics.create'), content: nodes, actions})) {
+  const save = async () => {
     const {slug, body} = read();
-    try {
-      if (topic && !await isAgreed(topic, slug, body)) continue;
-      await call('PUT', path(slug), {body});
-      return true;
-    } catch (error) {
-      toast(failureText(error), 'error');
-      if (!(error instanceof Problem)) break;
-    }
-  }
-  return false;
+    if (topic && !await isAgreed(topic, slug, body)) return null;
+    await call('PUT', path(slug), {body});
+    return true;
+  };
+  return dialog({title: t(topic ? 'topics.edit' : 'topics.create'), content: nodes, actions, run: save});
 }
 
 function form(topic, others) {
@@ -151,8 +148,10 @@ async function isAgreed(topic, slug, body) {
   const theirs = rowsBetween(bodyOf(topic), present);
   return dialog({
     title: t(theirs.length > 0 ? 'views.conflict' : 'views.saveThis'),
-    content: [theirs.length > 0 && [changeTable(theirs, t('views.conflict')), h('p', {}, t('views.saveThis'))],
-      changeTable(rowsBetween(present, body))],
+    content: [
+      theirs.length > 0 && [changeTable(theirs, undefined, t('views.conflict')), h('p', {}, t('views.saveThis'))],
+      changeTable(rowsBetween(present, body)),
+    ],
     actions: [{label: t('views.save'), value: true, kind: 'primary'}],
   });
 }

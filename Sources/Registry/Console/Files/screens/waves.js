@@ -8,8 +8,9 @@ import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
 import {dateTime, list, number, percent, t} from '../core/text.js';
 import {audienceLine} from '../filter/summary.js';
-import {asOf, csvButton, field, section, tag} from '../parts/facts.js';
-import {table} from '../parts/table.js';
+import {asOf, section, tag} from '../parts/facts.js';
+import {field} from '../parts/form.js';
+import {csvButton, table} from '../parts/table.js';
 
 /** As many zones stand in a row of the table; the others follow on demand. */
 const zonesShown = 4;

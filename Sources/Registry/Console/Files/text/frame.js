@@ -15,15 +15,17 @@ export const frameTexts = {
     'Die Sitzung ist beendet. Melden Sie sich wieder an: Ihr Filter ist noch da.',
   ],
   'signin.lead': [
-    'With an app and one of its keys, or with the admin key.',
-    'Mit einer App und einem ihrer Schlüssel oder mit dem Schlüssel der Verwaltung.',
+    'With a key of your app, or with the admin key.',
+    'Mit einem Schlüssel Ihrer App oder mit dem Schlüssel der Verwaltung.',
   ],
-  'signin.app': 'App',
-  'signin.appHint': ['Leave it empty for the admin key.', 'Für den Schlüssel der Verwaltung leer lassen.'],
   'signin.key': ['Key', 'Schlüssel'],
   'signin.keyHint': [
     'The key is not kept. The session ends after 30 minutes without use, or after 12 hours.',
     'Der Schlüssel wird nicht aufbewahrt. Die Sitzung endet nach 30 Minuten ohne Nutzung oder nach 12 Stunden.',
+  ],
+  'signin.whence': [
+    'Who runs the service creates keys: with push-registry keys create, or here under Operations.',
+    'Schlüssel legt an, wer den Dienst betreibt: mit push-registry keys create oder hier unter Betrieb.',
   ],
   'signin.link': [
     'This link has been used before or has expired. Sign in with a key.',
@@ -150,8 +152,6 @@ export const frameTexts = {
   'fault.wrong-type': ['The value has the wrong type.', 'Der Wert hat den falschen Typ.'],
   'dialog.cancel': ['Cancel', 'Abbrechen'],
   'dialog.noDifference': ['Nothing differs.', 'Nichts unterscheidet sich.'],
-  'dialog.added': ['added:', 'neu:'],
-  'dialog.removed': ['removed:', 'entfernt:'],
   'toast.dismiss': ['Dismiss', 'Schließen'],
   'toast.copied': ['Copied.', 'Kopiert.'],
   'toast.notCopied': ['The browser did not allow copying.', 'Der Browser hat das Kopieren nicht erlaubt.'],

@@ -105,7 +105,6 @@ export const lookupTexts = {
   'lookup.history': ['What happened', 'Was geschehen ist'],
   'lookup.noEvents': ['Nothing is recorded any more', 'Nichts ist mehr aufgezeichnet'],
   'lookup.userCount': ['Installations of the user: {n}', 'Installationen des Benutzers: {n}'],
-  'lookup.userMore': ['There are more.', 'Es gibt weitere.'],
   'lookup.heldNow': ['An installation has this token now.', 'Eine Installation hat dieses Token jetzt.'],
   'lookup.heldByNobody': ['No installation has this token now.', 'Keine Installation hat dieses Token jetzt.'],
   'lookup.partial': ['The oldest events are left out.', 'Die ältesten Ereignisse fehlen.'],

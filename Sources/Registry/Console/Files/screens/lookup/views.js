@@ -1,14 +1,16 @@
 // What the screen Look-up shows of an installation, a user and a token. Each view is a list of nodes.
 // `screen.look(kind, text)` looks up what a link names.
 
-import {appPath} from '../../core/client.js';
+import {appPath, now} from '../../core/client.js';
 import {foreign, h, svg} from '../../core/dom.js';
 import {emptyPanel, roleName} from '../../core/panels.js';
 import {session} from '../../core/session.js';
 import {hasText, list, parts, relative, t} from '../../core/text.js';
 import {valueLabel} from '../../filter/labels.js';
-import {button, exactly, facts, fieldName, loaded, pages, section, tag, when} from '../../parts/facts.js';
-import {table} from '../../parts/table.js';
+import {exactly, facts, fieldName, fieldOf, section, tag, when} from '../../parts/facts.js';
+import {button} from '../../parts/form.js';
+import {loaded, pages} from '../../parts/pages.js';
+import {table, tableRows} from '../../parts/table.js';
 import {bands, checklist, differences, textOf} from './rules.js';
 
 /** @param record null if the installation was deleted and only its `history` is left */
@@ -37,23 +39,28 @@ export function installationView(screen, installId, record, history) {
     past,
     ...['settings', 'device'].map((name) => h(
       'details', {class: 'card'}, h('summary', {}, t(`lookup.group.${name}`)),
-      facts(Object.entries(record[name]).map(([name, value]) => [fieldName(name), valueNode(textOf(value), null)])))),
+      facts(Object.entries(record[name]).map(
+        ([name, value]) => [fieldName(name), valueNode(name, textOf(value), null)])))),
   ];
 }
 
 /** @param page the first page of the user's installations, which is not empty */
 export function userView(screen, userId, page) {
-  const count = t('lookup.userCount', {n: page.installations.length});
+  const columns = [
+    {title: t('views.installation'), cell: ({installId}) => button(
+      foreign(installId), () => screen.look('installation', installId), 'link')},
+    {title: t('lookup.state'), cell: reachability},
+    {title: t('lookup.group.device'), cell: deviceName},
+    {title: fieldName('provider'), cell: ({provider}) => valueLabel('provider', provider)},
+    {title: fieldName('lastSeenAt'), cell: ({lastSeenAt}) => when(lastSeenAt)},
+  ];
+  const list = table({caption: t('views.installations'), captionHidden: true, rows: [], columns});
+  const [, more] = pages(
+    screen, appPath(session.app, 'users', userId, 'installations'), page,
+    ({installations}) => tableRows(columns, installations), list.querySelector('tbody'));
   return [
-    title(t('lookup.kind.user'), userId), h('p', {}, page.next ? `${count} ${t('lookup.userMore')}` : count),
-    table({caption: t('views.installations'), captionHidden: true, rows: page.installations, columns: [
-      {title: t('views.installation'), cell: ({installId}) => button(
-        foreign(installId), () => screen.look('installation', installId), 'link')},
-      {title: t('lookup.state'), cell: reachability},
-      {title: t('lookup.group.device'), cell: deviceName},
-      {title: fieldName('provider'), cell: ({provider}) => valueLabel('provider', provider)},
-      {title: fieldName('lastSeenAt'), cell: ({lastSeenAt}) => when(lastSeenAt)},
-    ]}),
+    title(t('lookup.kind.user'), userId),
+    page.next === null && h('p', {}, t('lookup.userCount', {n: page.installations.length})), list, more,
     section(t('nav.topics'), loaded(screen, appPath(session.app, 'users', userId, 'topics'), choices)),
   ];
 }
@@ -66,7 +73,7 @@ export function userView(screen, userId, page) {
 export function tokenView(screen, {provider, events, next}, digest) {
   const named = digest ?? events.at(-1).tokenSha256;
   const held = bands(events, named);
-  const [start, now] = [Date.parse(held[0]?.from ?? events.at(-1).at), Date.now()];
+  const [start, end] = [Date.parse(held[0]?.from ?? events.at(-1).at), now()];
   return [
     h('h2', {tabindex: '-1'}, t('lookup.kind.token')),
     h('p', {}, valueLabel('provider', provider), ' · SHA-256 ', h('code', {}, named)),
@@ -74,7 +81,7 @@ export function tokenView(screen, {provider, events, next}, digest) {
       next && t('lookup.partial')),
     table({caption: t('lookup.owners'), rows: held.reverse(), columns: [
       {title: t('lookup.owner'), cell: (band) => person(band.userId)},
-      {title: t('lookup.time'), cell: (band) => [strip(band, start, now), h(
+      {title: t('lookup.time'), cell: (band) => [strip(band, start, end), h(
         'span', {class: 'hint'}, exactly(band.from), ' – ', band.to ? exactly(band.to) : t('views.now'))]},
       {title: t('views.installation'), cell: ({installId}) => button(
         foreign(installId), () => screen.look('installation', installId), 'link')},
@@ -86,8 +93,8 @@ export function tokenView(screen, {provider, events, next}, digest) {
 }
 
 /** Where on the way from the token's first event to now the band lies. */
-function strip({from, to, state}, start, now) {
-  const place = (time) => (Date.parse(time) - start) / Math.max(1, now - start);
+function strip({from, to, state}, start, end) {
+  const place = (time) => (Date.parse(time) - start) / Math.max(1, end - start);
   const width = Math.max(0.01, (to ? place(to) : 1) - place(from));
   const share = (value) => `${(value * 100).toFixed(2)}%`;
   return svg(
@@ -134,11 +141,11 @@ function changes({snapshots}) {
   if (changed.length === 0) return h('p', {class: 'hint'}, t('lookup.noChanges'));
   return h('ol', {class: 'events'}, changed.map(({at, changes}) => h(
     'li', {}, h('p', {class: 'hint'}, when(at)), changes.map(({name, before, after}) => h(
-      'p', {}, h('b', {}, fieldName(name)), ': ', valueNode(before), ' → ', valueNode(after))))));
+      'p', {}, h('b', {}, fieldName(name)), ': ', valueNode(name, before), ' → ', valueNode(name, after))))));
 }
 
-function valueNode(text, none = h('i', {}, t('views.none'))) {
-  return text === null ? none : foreign(text);
+function valueNode(name, text, none = h('i', {}, t('views.none'))) {
+  return text === null ? none : valueLabel(fieldOf(name), text);
 }
 
 // MARK: History

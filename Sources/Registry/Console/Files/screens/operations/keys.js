@@ -4,9 +4,11 @@ import {appPath, call} from '../../core/client.js';
 import {foreign, h} from '../../core/dom.js';
 import {emptyPanel, failureText, roleName} from '../../core/panels.js';
 import {session} from '../../core/session.js';
-import {list, relative, t} from '../../core/text.js';
+import {list, parts, relative, t} from '../../core/text.js';
 import {confirmed, dialog} from '../../parts/dialog.js';
-import {button, field, loaded, section, tag, when} from '../../parts/facts.js';
+import {section, tag, when} from '../../parts/facts.js';
+import {button, field} from '../../parts/form.js';
+import {loaded} from '../../parts/pages.js';
 import {table} from '../../parts/table.js';
 import {copy, toast} from '../../parts/toast.js';
 
@@ -49,7 +51,7 @@ async function createKey(reload) {
   const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
   const check = () => boxes[0].setCustomValidity(chosen().length > 0 ? '' : t('ops.chooseRole'));
   check();
-  const answer = await dialog({
+  const created = await dialog({
     title: t('ops.createKey'),
     content: [
       field(t('views.name'), name, t('ops.keyNameHint')).node,
@@ -57,15 +59,11 @@ async function createKey(reload) {
         'label', {}, box, h('span', {}, roleName(box.value), h('small', {}, t(`ops.role.${box.value}`)))))),
     ],
     actions: [{label: t('views.create'), value: true, kind: 'primary'}],
+    run: () => call('POST', appPath(session.app, 'keys'), {body: {name: name.value.trim(), roles: chosen()}}),
   });
-  if (!answer) return;
-  try {
-    const {data} = await call('POST', appPath(session.app, 'keys'), {body: {name: name.value.trim(), roles: chosen()}});
-    reload();
-    await showSecret(data.key);
-  } catch (error) {
-    toast(failureText(error), 'error');
-  }
+  if (!created) return;
+  reload();
+  await showSecret(created.data.key);
 }
 
 async function showSecret(secret) {
@@ -79,7 +77,7 @@ async function showSecret(secret) {
 }
 
 async function revoke(key, reload) {
-  const question = t('ops.revokeText', {name: key.name, used: lastUse(key)});
+  const question = parts('ops.revokeText', {name: foreign(key.name), used: lastUse(key)});
   if (!await confirmed({title: t('ops.revoke'), text: question, action: t('ops.revoke')})) return;
   try {
     await call('DELETE', appPath(session.app, 'keys', key.id));
@@ -109,18 +107,17 @@ export function appsPage(screen) {
 /** A PUT would replace the policy of an app that exists, so the list is read first. */
 async function createApp() {
   const id = text({maxlength: 128, pattern: '[A-Za-z0-9._\\-]+', placeholder: 'com.example.mail'});
+  const {node, fault} = field(t('app.choose'), id);
   const actions = [{label: t('views.create'), value: true, kind: 'primary'}];
-  if (!await dialog({title: t('ops.createApp'), content: field(t('app.choose'), id).node, actions})) return;
-  const app = id.value.trim();
-  try {
+  const created = await dialog({title: t('ops.createApp'), content: node, actions, run: async () => {
+    const app = id.value.trim();
     const {data} = await call('GET', '/v1/apps');
-    if ([...data.apps, ...data.unusable].some((other) => other.app === app)) {
-      return toast(t('ops.appExists', {app}), 'error');
-    }
+    const exists = [...data.apps, ...data.unusable].some((other) => other.app === app);
+    fault(exists ? t('ops.appExists', {app}) : null);
+    if (exists) return null;
     await call('PUT', appPath(app), {body: {}});
     await session.loadApps();
-    session.choose(app);
-  } catch (error) {
-    toast(failureText(error), 'error');
-  }
+    return app;
+  }});
+  if (created) session.choose(created);
 }

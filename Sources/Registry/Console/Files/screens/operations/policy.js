@@ -8,7 +8,8 @@ import {session} from '../../core/session.js';
 import {hasText, number, t} from '../../core/text.js';
 import {valueText as wordsOf} from '../../filter/labels.js';
 import {dialog} from '../../parts/dialog.js';
-import {button, changeTable, choice, conflictTable, field, section} from '../../parts/facts.js';
+import {changeTable, section} from '../../parts/facts.js';
+import {button, choice, field} from '../../parts/form.js';
 import {toast} from '../../parts/toast.js';
 
 export function policyPage(screen) {
@@ -35,10 +36,13 @@ class PolicyForm {
     this.#base = base;
     this.#etag = etag;
     return h(
-      'form', {novalidate: true, onsubmit: (event) => {
-        event.preventDefault();
-        this.#save();
-      }},
+      'form', {
+        novalidate: true, oninput: ({currentTarget}) => (currentTarget.isChanged = true),
+        onsubmit: (event) => {
+          event.preventDefault();
+          this.#save();
+        },
+      },
       Object.entries(memberGroups).map(([group, members]) => section(
         t(`ops.group.${group}`), h('div', {class: 'members'}, members.map((member) => this.#field(member, draft))))),
       h('p', {class: 'actions'}, h('button', {class: 'primary'}, t('ops.review')),
@@ -115,7 +119,8 @@ class PolicyForm {
       const {data, etag} = await this.read(this.signal);
       const choice = await dialog({
         title: t('views.conflict'),
-        content: [h('p', {}, t('ops.conflictText')), conflictTable(conflictRows(differing(this.#base, data), mine))],
+        content: [h('p', {}, t('ops.conflictText')), changeTable(
+          conflictRows(differing(this.#base, data), mine), ['views.before', 'views.theirs', 'views.mine'])],
         actions: [
           {label: t('ops.keepMine'), value: 'mine', kind: 'primary'}, {label: t('ops.takeTheirs'), value: 'theirs'},
         ],
@@ -136,7 +141,7 @@ function conflictRows(theirs, mine) {
   const all = [...theirs, ...mine.filter((change) => !theirs.some((other) => other.member === change.member))];
   const after = (changes, member) => {
     const change = changes.find((change) => change.member === member);
-    return change ? foreign(valueText(member, change.after)) : null;
+    return change ? foreign(valueText(member, change.after)) : '–';
   };
   return all.map(({member, before}) => [
     memberName(member), foreign(valueText(member, before)), after(theirs, member), after(mine, member)]);
