@@ -78,10 +78,10 @@ extension ConsoleTests {
             let token = String(repeating: "ab", count: 32)
             try await Self.visit(Console.shared.filled, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "no-such-thing", in: browser)
-                try await browser.wait(forText: "for: Installation and User no-such-thing.")
+                try await browser.wait(forText: "has no Installation or User no-such-thing.")
                 try await browser.expectNoViolations("nothing found")
                 try await Self.look(up: token, in: browser)
-                try await browser.wait(forText: "for: Token SHA-256 ")
+                try await browser.wait(forText: "has no Token SHA-256 ")
                 #expect(try await !Self.page(of: browser).contains(token))
                 try await Self.look(up: "two words", in: browser)
                 try await browser.wait(forText: "This cannot be an id or a token")

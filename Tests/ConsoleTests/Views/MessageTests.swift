@@ -35,7 +35,7 @@ extension ConsoleTests {
             try await Console.shared.withBrowser { browser in
                 try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
                 try await browser.show(page: "messages/quiet")
-                try await browser.wait(forText: "Not handed out yet")
+                try await browser.wait(forText: "No recipients have been exported yet")
                 try await browser.expectNoViolations("a message that was not handed out")
             }
         }

@@ -22,17 +22,17 @@ extension ConsoleTests {
                 try await browser.expectNoViolations("topics")
 
                 try await browser.click("Edit")
-                try await browser.fill("Without a choice", "out")
+                try await browser.fill("If the user has not chosen", "out")
                 try await browser.click("Continue")
                 try await browser.wait(forText: "Save this change?")
                 let difference = try await Self.difference(in: browser)
-                #expect(difference == [["Without a choice", "subscribed", "not subscribed"]])
+                #expect(difference == [["If the user has not chosen", "subscribed", "not subscribed"]])
                 try await browser.expectNoViolations("the difference of a topic")
                 try await browser.click("Save")
                 try await browser.wait(for: "document.querySelector('tbody .numeric')?.textContent.startsWith('0')")
 
                 try await browser.click("Delete")
-                try await browser.wait(forText: "goes with all choices about it")
+                try await browser.wait(forText: "and every choice about it")
                 try await browser.run("document.querySelector('dialog button.danger').click()")
                 try await browser.wait(forText: "There are no topics yet")
             }

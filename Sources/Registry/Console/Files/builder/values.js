@@ -92,7 +92,7 @@ function durationEditor(row, change) {
   const unit = h('select', {
     'aria-label': t('builder.unit'), value: {H: 'hours', W: 'weeks'}[unitText] ?? 'days',
     onchange: () => report(false),
-  }, Object.keys(durationUnits).map((name) => h('option', {value: name}, t(`unit.${name}`))));
+  }, Object.keys(durationUnits).map((name) => h('option', {value: name}, t(`unit.${name}`, {n: 0}))));
   return h('span', {class: 'row'}, amount, unit);
 }
 

@@ -60,8 +60,12 @@ export function hasText(key) {
 export const number = (value) => numbers.format(value);
 /** With one decimal, for rates. */
 export const decimal = (value) => decimals.format(value);
-/** @param share 0 to 1. What would round to nothing is "<0.1 %". */
-export const percent = (share) => (share > 0 && share < 0.0005 ? `<${percents.format(0.001)}` : percents.format(share));
+/** @param share 0 to 1. What would round to nothing is "<0.1 %", and to all ">99.9 %". */
+export function percent(share) {
+  if (share > 0 && share < 0.0005) return `<${percents.format(0.001)}`;
+  return share < 1 && share >= 0.9995 ? `>${percents.format(0.999)}` : percents.format(share);
+}
+/** "a, b and c" */
 export const list = (texts) => lists.format(texts);
 /** "a, b or c" */
 export const anyOf = (texts) => choices.format(texts);

@@ -66,7 +66,7 @@ const shownMax = 4;
 function durationWords(text) {
   const [, amount, unit] = /^PT?(\d+)([HDW])$/.exec(text) ?? [];
   const name = {H: 'hours', D: 'days', W: 'weeks'}[unit];
-  return name ? `${amount} ${t(`unit.${name}`)}` : text;
+  return name ? `${amount} ${t(`unit.${name}`, {n: Number(amount)})}` : text;
 }
 
 const not = (node) => (node.negated ? `${t('builder.not')} ` : '');

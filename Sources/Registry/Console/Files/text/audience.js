@@ -22,7 +22,14 @@ export const audienceTexts = {
   'audience.share': ['{share} of {n} installations', '{share} von {n} Installationen'],
   'audience.empty': ['The app has no installations yet.', 'Die App hat noch keine Installationen.'],
   'audience.asOf': ['Exact, as of {time}', 'Genau, Stand {time}'],
-  'audience.include': ['The other screens use', 'Die anderen Ansichten nutzen'],
+  'audience.include': [
+    'Breakdown, World, Export and Waves count:', 'Aufteilung, Welt, Export und Wellen zählen:',
+  ],
+  'audience.link': ['Copy link', 'Link kopieren'],
+  'audience.noLink': [
+    'The filter of this link cannot be read. Nothing has changed.',
+    'Der Filter dieses Links ist nicht lesbar. Nichts hat sich geändert.',
+  ],
   'audience.incomplete': [
     'Complete the sentence to see the number.',
     'Vervollständigen Sie den Satz, um die Zahl zu sehen.',
@@ -112,7 +119,7 @@ export const audienceTexts = {
     'Map of the world with a dot for each of {zones} time zones',
     'Weltkarte mit einem Punkt für jede von {zones} Zeitzonen',
   ],
-  'world.lost': ['In a zone that is no place, such as UTC: {n}.', 'In einer Zone ohne Ort, etwa UTC: {n}.'],
+  'world.lost': ['Not on the map (zones such as UTC): {n}.', 'Nicht auf der Karte (Zonen wie UTC): {n}.'],
   'world.offsetsLabel': [
     'Installations by local time now, with day and night',
     'Installationen nach Ortszeit jetzt, mit Tag und Nacht',
@@ -138,8 +145,8 @@ export const audienceTexts = {
   'export.format': 'Format',
   'export.safe': ['Safe in a spreadsheet', 'Sicher in einer Tabelle'],
   'export.safeHint': [
-    'Texts of devices do not run as formulas: an apostrophe stands before them.',
-    'Texte von Geräten laufen nicht als Formeln: Vor ihnen steht ein Apostroph.',
+    'Adds \' before texts that a spreadsheet would run as formulas.',
+    'Setzt \' vor Texte, die eine Tabelle als Formeln ausführen würde.',
   ],
   'export.fields': ['Fields', 'Felder'],
   'export.download': [
@@ -149,14 +156,14 @@ export const audienceTexts = {
   'export.message': ['Message (optional)', 'Nachricht (optional)'],
   'export.messageHint': [
     'Each row gets a receipt, so that deliveries and opens are counted.',
-    'Jede Zeile bekommt einen Beleg, der Zustellungen und Öffnungen zählt.',
+    'Jede Zeile bekommt eine Quittung, die Zustellungen und Öffnungen zählt.',
   ],
   'export.noMessage': ['There is no message of this name.', 'Es gibt keine Nachricht dieses Namens.'],
   'export.expired': ['This message has expired.', 'Diese Nachricht ist abgelaufen.'],
   'export.started': ['The browser downloads the file.', 'Der Browser lädt die Datei.'],
   'waves.lead': [
     'When to send so that a push arrives at the same local time everywhere.',
-    'Wann zu senden ist, damit ein Push überall zur selben Ortszeit ankommt.',
+    'Wann zu senden ist, damit eine Mitteilung überall zur selben Ortszeit ankommt.',
   ],
   'waves.time': ['Local time', 'Ortszeit'],
   'waves.date': ['Local date', 'Datum am Ort'],
@@ -176,10 +183,19 @@ export const audienceTexts = {
     'In {zones} überspringt die Uhr diese Zeit: Die Welle ist um {time}.',
   ],
   'waves.repeatedNote': [
-    'This time occurs twice in {zones}: the wave is the first.',
-    'In {zones} gibt es diese Zeit zweimal: Die Welle ist die erste.',
+    'In {zones} the clocks go back and this time comes twice; the wave is at the first.',
+    'In {zones} wird die Uhr zurückgestellt, und diese Zeit kommt zweimal: Die Welle ist beim ersten Mal.',
   ],
-  'waves.withoutNote': ['Without a time zone, and in no wave: {n}.', 'Ohne Zeitzone und in keiner Welle: {n}.'],
+  'waves.withoutNote': [
+    {
+      one: '{n} installation has no time zone and is in no wave.',
+      other: '{n} installations have no time zone and are in no wave.',
+    },
+    {
+      one: '{n} Installation hat keine Zeitzone und ist in keiner Welle.',
+      other: '{n} Installationen haben keine Zeitzone und sind in keiner Welle.',
+    },
+  ],
   'waves.yours': ['Your time', 'Ihre Zeit'],
   'waves.zones': ['Time zones', 'Zeitzonen'],
   'waves.past': ['past', 'vorbei'],

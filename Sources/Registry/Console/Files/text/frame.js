@@ -49,8 +49,8 @@ export const frameTexts = {
   'nav.lookup': ['Look-up', 'Nachschlagen'],
   'nav.operations': ['Operations', 'Betrieb'],
   'nav.absent': [
-    {one: '{n} screen is not for this key', other: '{n} screens are not for this key'},
-    {one: '{n} Ansicht ist nicht für diesen Schlüssel', other: '{n} Ansichten sind nicht für diesen Schlüssel'},
+    {one: '{n} screen needs another role', other: '{n} screens need another role'},
+    {one: '{n} Ansicht braucht eine andere Rolle', other: '{n} Ansichten brauchen eine andere Rolle'},
   ],
   'nav.needs': ['needs a key with the role {roles}', 'braucht einen Schlüssel mit der Rolle {roles}'],
   'role.admin': ['admin', 'Verwaltung (admin)'],

@@ -1,8 +1,8 @@
 // The screen Look-up.
 export const lookupTexts = {
   'lookup.lead': [
-    'Who has it, whether a push reaches it, and what happened.',
-    'Wem es gehört, ob ein Push ankommt und was geschehen ist.',
+    'Find a phone, a user or a token: whether a push reaches it, and its history.',
+    'Finden Sie ein Gerät, einen Benutzer oder ein Token: ob eine Mitteilung ankommt und was geschehen ist.',
   ],
   'lookup.box': ['Installation, user or token', 'Installation, Benutzer oder Token'],
   'lookup.kind': ['What it is', 'Was es ist'],
@@ -17,10 +17,12 @@ export const lookupTexts = {
     'Ein Token wird nie wieder gezeigt, nur seine Prüfsumme.',
   ],
   'lookup.notFound': ['Not found', 'Nicht gefunden'],
-  'lookup.notFoundText': ['Looked in {app} for: {kinds} {text}.', 'Gesucht in {app}: {kinds} {text}.'],
+  'lookup.notFoundText': ['{app} has no {kinds} {text}.', 'In {app} gibt es nicht: {kinds} {text}.'],
   'lookup.notFoundToken': [
-    'Long texts are taken for tokens. Is it an id? Say so beside the box.',
-    'Lange Texte gelten als Token. Ist es eine Kennung? Wählen Sie das neben dem Feld.',
+    'Texts of 64 characters or more are looked up as tokens. If this is an id, choose User or Installation beside the '
+    + 'box.',
+    'Texte ab 64 Zeichen werden als Token gesucht. Ist es eine Kennung, wählen Sie neben dem Feld Benutzer oder '
+    + 'Installation.',
   ],
   'lookup.impossible': ['This cannot be an id or a token', 'Das kann weder Kennung noch Token sein'],
   'lookup.impossibleText': [
@@ -97,7 +99,7 @@ export const lookupTexts = {
   'lookup.from.installation': ['a choice here', 'eine Wahl hier'],
   'lookup.from.user': ['a choice of the user', 'eine Wahl des Benutzers'],
   'lookup.from.default': ['the default', 'die Vorgabe'],
-  'lookup.from.locked': ['the topic, which cannot be left', 'das Thema, das nicht abwählbar ist'],
+  'lookup.from.locked': ['the topic, which users cannot leave', 'das Thema, das nicht abwählbar ist'],
   'lookup.changes': ['What changed on the device', 'Was sich auf dem Gerät geändert hat'],
   'lookup.noChanges': ['Nothing.', 'Nichts.'],
   'lookup.group.settings': ['Notification settings', 'Einstellungen für Mitteilungen'],
@@ -118,7 +120,7 @@ export const lookupTexts = {
   'lookup.state.loggedOut': ['logged out', 'abgemeldet'],
   'lookup.state.unregistered': ['unregistered', 'ungültig'],
   'lookup.state.suspect': ['suspect', 'verdächtig'],
-  'lookup.state.stale': ['stale', 'verwaist'],
+  'lookup.state.stale': ['stale', 'lange nicht gesehen'],
   'lookup.actor': ['by the {role} key {id}', 'durch den Schlüssel {id}, Rolle {role}'],
   'lookup.actor.admin': ['by the admin key', 'durch den Schlüssel der Verwaltung'],
   'lookup.actor.job:cleanup': ['by the night job', 'durch die nächtliche Bereinigung'],

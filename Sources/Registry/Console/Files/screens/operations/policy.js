@@ -233,7 +233,7 @@ const editors = {
   duration(value) {
     const {amount, unit} = amountOf(value);
     const input = numeric(amount);
-    const select = choice(units.map((name) => [name, t(`ops.unit.${name}`)]), unit);
+    const select = choice(units.map((name) => [name, t(`ops.unit.${name}`, {n: 0})]), unit);
     select.setAttribute('aria-label', t('builder.unit'));
     return {node: h('div', {class: 'row'}, input, select), read: () => durationOf(whole(input), select.value)};
   },
@@ -298,7 +298,7 @@ function valueText({kind}, value) {
   switch (kind) {
     case 'duration': {
       const {amount, unit} = amountOf(value);
-      return `${number(amount)} ${t(`ops.unit.${unit}`)}`;
+      return `${number(amount)} ${t(`ops.unit.${unit}`, {n: amount})}`;
     }
     case 'flag': return t(`value.${value}`);
     case 'lines': return value.join(', ');
