@@ -12,7 +12,7 @@ import {number, t} from '../core/text.js';
 import {
   added, changed, duplicated, edited, moved, negated, parentOf, removed, unwrapped, wrapped,
 } from '../filter/edits.js';
-import {nodeActions, ofField, rowElement} from './rows.js';
+import {nodeActions, ofField, rowElement, segmentOptions} from './rows.js';
 import {group, nodesOf} from '../filter/tree.js';
 
 export class Builder {
@@ -24,6 +24,16 @@ export class Builder {
     this.suggest = suggest;
     this.changed = changed;
     this.draw();
+  }
+
+  /** The names may come after the first sentences. */
+  showSegments(names) {
+    this.segmentNames = names;
+    for (const select of this.element.querySelectorAll('[data-part=segment]')) {
+      const {value} = select;
+      replace(select, segmentOptions(names, value));
+      select.value = value;
+    }
   }
 
   get tree() {

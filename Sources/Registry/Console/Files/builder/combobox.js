@@ -10,11 +10,13 @@ const shownMax = 60;
 /**
  * @param options
  *   `values`: a list or null. `multiple`: more than one may be chosen. `parse(text)`: the value of a free text, or
- *   undefined. `show(value)`: nodes. `words(value)`: what typing is compared with. `suggest()`: a promise of
- *   `[{value, count}]`. `change(values, isTyping)`: called with a list, or null without any value.
+ *   undefined. `show(value)`: nodes. `words(value)`: what typing is compared with. `text(value)`: what is typed for it.
+ *   `suggest()`: a promise of `[{value, count}]`. `change(values, isTyping)`: called with a list, or null without any.
  *   `chooseMissing`: called for "not known"; absent if that cannot be chosen. `label`, `placeholder`.
  */
-export function combobox({values, multiple, parse, show, words, suggest, change, chooseMissing, label, placeholder}) {
+export function combobox({
+  values, multiple, parse, show, words, text: written, suggest, change, chooseMissing, label, placeholder,
+}) {
   let chosen = multiple ? values ?? [] : [];
   let items = null;
   let shown = [];
@@ -24,7 +26,7 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
   const input = h('input', {
     type: 'text', role: 'combobox', 'aria-autocomplete': 'list', 'aria-expanded': 'false', 'aria-controls': id,
     'aria-label': label, autocomplete: 'off', autocapitalize: 'none', spellcheck: 'false', size: '12', placeholder,
-    value: multiple || !values?.length ? '' : String(values[0]),
+    value: multiple || !values?.length ? '' : written(values[0]),
     oninput: () => {
       report(true);
       active = -1;
@@ -50,11 +52,11 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
     change(all.length > 0 ? all : null, isTyping);
   }
 
-  /** A typed text becomes a chip. */
+  /** A typed text becomes a chip: that of the suggestion which it names, if it names one. */
   function commit() {
     const text = input.value.trim();
     if (!multiple || text === '') return;
-    const value = parse(text);
+    const value = named()?.value ?? parse(text);
     if (value !== undefined) choose(value, false);
   }
 
@@ -68,7 +70,7 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
       input.value = '';
       drawChips();
     } else {
-      input.value = String(value);
+      input.value = written(value);
     }
     report(false);
     active = -1;
@@ -108,10 +110,12 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
   }
 
   function close() {
+    if (list.hidden) return;
     list.hidden = true;
     active = -1;
     input.setAttribute('aria-expanded', 'false');
     input.removeAttribute('aria-activedescendant');
+    list.dispatchEvent(new Event('listclose', {bubbles: true}));
   }
 
   function draw() {
@@ -119,7 +123,10 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
     const fits = (item) => item.value === null
       ? chooseMissing !== undefined && text === ''
       : text === '' || `${words(item.value)} ${item.value}`.toLowerCase().includes(text);
-    shown = (items ?? []).filter(fits).slice(0, shownMax);
+    // What is typed as a whole comes before what only contains it.
+    const rank = (item) => (isNamed(item, text) ? 0 : words(item.value).toLowerCase().startsWith(text) ? 1 : 2);
+    const found = (items ?? []).filter(fits);
+    shown = (text === '' ? found : found.toSorted((one, other) => rank(one) - rank(other))).slice(0, shownMax);
     if (active >= shown.length) active = -1;
     replace(list, items === null
       ? h('li', {class: 'hint', role: 'option', 'aria-disabled': 'true'}, t('panel.loading'))
@@ -151,8 +158,6 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
       case 'Enter':
         event.preventDefault();
         if (active >= 0) return choose(shown[active].value);
-        // A text that names just one suggestion means it.
-        if (input.value.trim() !== '' && named()) return choose(named().value);
         commit();
         return close();
       case 'Escape':
@@ -170,7 +175,10 @@ export function combobox({values, multiple, parse, show, words, suggest, change,
   /** The suggestion whose name or value is the text. */
   function named() {
     const text = input.value.trim().toLowerCase();
-    return shown.find((item) => item.value !== null &&
-      (String(item.value).toLowerCase() === text || words(item.value).toLowerCase() === text));
+    return text === '' ? undefined : shown.find((item) => item.value !== null && isNamed(item, text));
+  }
+
+  function isNamed({value}, text) {
+    return [String(value), words(value)].some((name) => name.toLowerCase() === text);
   }
 }

@@ -1,6 +1,6 @@
 // One sentence of the builder: field, operator in words, value, and what can be done with it.
 
-import {foreign, h} from '../core/dom.js';
+import {h, plain} from '../core/dom.js';
 import {menu} from '../parts/menu.js';
 import {t} from '../core/text.js';
 import {fieldGroups, operatorsOf} from '../filter/fields.js';
@@ -61,6 +61,7 @@ function operatorSelect(node, builder) {
     onchange: (event) => builder.changeOperator(node, event.target.value),
   }, operatorsOf(node.field).map((operator) => h('option', {value: operator}, operatorWords(node.field, operator))));
 }
+
 function values(node, builder) {
   return valueEditor(node, (values, isTyping) => builder.changeValues(node.id, values, isTyping), {
     suggest: () => builder.suggest(node),
@@ -70,12 +71,16 @@ function values(node, builder) {
 }
 
 function segmentSelect(node, builder) {
-  const names = builder.segmentNames;
-  const isMissing = node.name !== '' && !names.includes(node.name);
   return h('select', {
     'data-part': 'segment', 'aria-label': t('field.segment'), value: node.name,
     onchange: (event) => builder.change(node.id, {name: event.target.value}),
-  },
-  h('option', {value: ''}, t('builder.chooseSegment')),
-  [...names, ...(isMissing ? [node.name] : [])].map((name) => h('option', {value: name}, foreign(name).textContent)));
+  }, segmentOptions(builder.segmentNames, node.name));
+}
+
+/** @param chosen stays an option if no segment has the name */
+export function segmentOptions(names, chosen) {
+  return [
+    h('option', {value: ''}, t('builder.chooseSegment')),
+    [...new Set([...names, chosen])].filter(Boolean).map((name) => h('option', {value: name}, plain(name))),
+  ];
 }

@@ -5,7 +5,7 @@ import {h} from '../core/dom.js';
 import {t} from '../core/text.js';
 import {combobox} from './combobox.js';
 import {choicesOf, kindOf} from '../filter/fields.js';
-import {fieldLabel, valueLabel, wordsFor} from '../filter/labels.js';
+import {fieldLabel, valueLabel, valueText, wordsFor} from '../filter/labels.js';
 
 /** @param help `{suggest, chooseMissing}` for fields with suggestions. */
 export function valueEditor(row, change, help) {
@@ -20,6 +20,7 @@ export function valueEditor(row, change, help) {
     values: row.values, multiple: row.operator === 'is' || row.operator === 'isNot',
     parse: parserOf(row.field), show: (value) => valueLabel(row.field, value),
     words: (value) => wordsFor(row.field, value) ?? String(value),
+    text: (value) => (kindOf(row.field) === 'offset' ? valueText(row.field, value) : String(value)),
     label: t('builder.valueOf', {field: fieldLabel(row.field)}), placeholder: placeholderOf(row.field),
     change, ...help,
   });

@@ -48,6 +48,9 @@ export function foreign(text) {
   return bdi;
 }
 
+/** The same as a plain text, for what cannot have elements: attributes, titles of pictures and options. */
+export const plain = (text) => foreign(text).textContent;
+
 /** Control and format characters (tags among them), the separators of lines, and the fillers of Hangul. */
 const invisible = /([\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0])/u;
 

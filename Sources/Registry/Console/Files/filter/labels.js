@@ -1,6 +1,6 @@
 // Names that people know for the values of fields. The API's own value stands beside a name that is not the same.
 
-import {foreign, h} from '../core/dom.js';
+import {foreign, h, plain} from '../core/dom.js';
 import {hasText, languageName, regionName, t} from '../core/text.js';
 import {kindOf} from './fields.js';
 
@@ -15,7 +15,7 @@ export function wordsFor(field, value) {
     case 'timeZone': return cityOf(value);
   }
   switch (kindOf(field)) {
-    case 'flag': return t(value ? 'value.true' : 'value.false');
+    case 'flag': return t(String(value) === 'true' ? 'value.true' : 'value.false');
     case 'choice': return hasText(`value.${value}`) ? t(`value.${value}`) : null;
     default: return null;
   }
@@ -29,9 +29,9 @@ export function valueLabel(field, value) {
   return [foreign(words ?? value), showsBoth ? [' ', h('small', {}, foreign(value))] : null];
 }
 
-/** The value as a plain text, for files and titles. */
+/** The value as a plain text, for pictures and titles. */
 export function valueText(field, value) {
-  return value === null || value === undefined ? t('value.missing') : wordsFor(field, value) ?? String(value);
+  return value === null || value === undefined ? t('value.missing') : plain(wordsFor(field, value) ?? value);
 }
 
 /** `19800` is "UTC+05:30". */
