@@ -45,7 +45,7 @@ extension ConsoleTests {
         private static func choose(_ field: String, in browser: Browser) async throws {
             try await browser.run(
                 """
-                const select = document.querySelector('breakdown-screen select');
+                const select = document.querySelector('breakdown-screen label select');
                 select.value = arguments[0];
                 select.dispatchEvent(new Event('change'));
                 """, .string(field))

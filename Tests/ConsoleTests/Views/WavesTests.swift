@@ -36,10 +36,30 @@ extension ConsoleTests {
             }
         }
 
+        /// As many zones as move their clocks together.
+        @Test func warning_namesEveryZone() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            let cities = [
+                "Berlin", "Madrid", "Oslo", "Paris", "Rome", "Warsaw", "Vienna", "Prague", "Stockholm", "Zurich",
+            ]
+            for city in cities {
+                var device = SampleRegistration.device(city)
+                device["timeZoneId"] = .string("Europe/\(city)")
+                device["timeZoneOffset"] = 3_600
+                _ = try await app.put(city, SampleRegistration.make(city, device: device))
+            }
+            try await Console.shared.visit("waves", of: app) { browser, _ in
+                try await Self.plan("02:30", "2099-03-29", in: browser)
+                try await browser.wait(forText: "over this time in")
+                let note = try await browser.text("p.note")
+                #expect(cities.filter { !note.contains("Europe/\($0)") } == [])
+            }
+        }
+
         @Test func filter_comesFromTheAudience() async throws {
             try await Console.shared.visit("audience") { browser, app in
                 try await browser.edit(["locale": "de"])
-                try await browser.fill("The other screens use", "all")
+                try await browser.fill("Breakdown, World, Export and Waves count:", "all")
                 try await browser.show(page: "waves")
                 try await browser.wait(forText: "Language and region is German")
                 let count = try await app.send(

@@ -7,6 +7,7 @@ import {filterOf, group, hasSegment, fieldsOf} from './tree.js';
 
 /** Sentences below this many are counted one by one. */
 const sentencesMax = 24;
+const restMilliseconds = 700;
 
 /**
  * Counts a complete tree: reachable first, then active and all, then what each sentence keeps.
@@ -15,16 +16,19 @@ const sentencesMax = 24;
  */
 export async function countTree(tree, signal, report) {
   const filter = filterOf(tree);
-  const reachable = await count(filter, 'reachable', signal);
+  // Without `include` the service also notes what reachable installations cannot have.
+  const reachable = await count(filter, undefined, signal);
   report.counted('reachable', reachable);
-  for (const include of ['active', 'all']) report.counted(include, await count(filter, include, signal));
   const isFast = !hasSegment(tree) && [...fieldsOf(tree)].every(isRolledUp);
+  // Counts that read every installation wait until somebody reads the first.
+  if (!isFast) await new Promise((resolve) => setTimeout(resolve, restMilliseconds));
+  for (const include of ['active', 'all']) report.counted(include, await count(filter, include, signal));
   if (!isFast && reachable.count > 0) return;
   const steps = stepsOf(tree);
   if (steps.length === 0 || steps.length > sentencesMax) return;
   // Where nothing is left, only the steps up to the first empty one are worth a slower question.
   for (const {id, part, isTop} of steps) {
-    const {count: kept} = await count(filterOf(part), 'reachable', signal);
+    const {count: kept} = await count(filterOf(part), undefined, signal);
     report.kept(id, kept, isTop);
     if (kept === 0 && isTop && !isFast) return;
   }
@@ -36,6 +40,7 @@ export async function countEverything(signal) {
 }
 
 async function count(filter, include, signal) {
+  signal.throwIfAborted();
   const {data} = await call('POST', audiencePath(session.app, 'count'), {body: {filter, include}, signal});
   // A response that has arrived already cannot be aborted, and must not be reported either.
   signal.throwIfAborted();

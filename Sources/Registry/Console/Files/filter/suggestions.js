@@ -1,8 +1,8 @@
-// The values of a field with their counts, from breakdowns of the current audience's installations.
+// The values of a field with their counts, from breakdowns of the installations that the number is about.
 
 import {audiencePath, call} from '../core/client.js';
 import {session} from '../core/session.js';
-import {choicesOf, isDiscrete, kindOf} from './fields.js';
+import {choicesOf, fieldGroups, isDiscrete, kindOf} from './fields.js';
 
 /** The responses of the last minute, by app and request. */
 const responses = new Map();
@@ -13,9 +13,10 @@ const responsesMax = 100;
  * @param context the filter that holds beside the row.
  * @returns `[{value, count}]`, the largest first; `value` is null for installations without a value.
  */
-export async function suggestions(field, context, include) {
+export async function suggestions(field, context) {
   if (!isDiscrete(field)) return [];
-  const groups = await breakdown(field, context, include);
+  // Reachable ones have no settings that forbid notifications.
+  const groups = await breakdown(field, context, fieldGroups.permission.includes(field) ? 'active' : 'reachable');
   const found = groups.map((group) => ({value: group[field], count: group.count}));
   const known = new Set(found.map((item) => item.value));
   const rest = (choicesOf(field) ?? []).filter((value) => !known.has(value)).map((value) => ({value, count: 0}));

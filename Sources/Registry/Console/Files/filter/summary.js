@@ -1,29 +1,49 @@
 // The shared audience in words, for the screens that use it.
 //
-//     this.append(audienceLine())   "Reachable · System is iOS and Language is German · Change"
+//     this.append(audienceLine(() => ask()))   "Reachable · System is iOS and Language is German · Change"
 
 import {currentAudience} from '../core/audience.js';
-import {h} from '../core/dom.js';
+import {foreign, h, replace} from '../core/dom.js';
 import {href} from '../core/router.js';
 import {t} from '../core/text.js';
+import {choice} from '../parts/form.js';
 import {kindOf} from './fields.js';
 import {fieldLabel, valueLabel} from './labels.js';
 import {treeOf} from './tree.js';
 
-/** A line with the audience and a link that leads to its filter. */
-export function audienceLine() {
-  return h(
-    'p', {class: 'audience-line'},
-    h('span', {class: 'tag good'}, t(`include.${currentAudience.include}`)), ' ',
-    currentAudience.isEverybody ? t('summary.everybody') : inWords(treeOf(currentAudience.filter)), ' ',
-    h('a', {href: href('audience')}, t('summary.change')));
+/** Chooses who is counted beside the filter. @param changed called after a choice */
+export function includeChoice(changed) {
+  return choice(['reachable', 'active', 'all'].map((name) => [name, t(`include.${name}`)]), currentAudience.include,
+    (include) => {
+      currentAudience.set({include});
+      changed();
+    });
+}
+
+/** A line with the audience, the choice of who is counted, and a link that leads to the filter. */
+export function audienceLine(changed) {
+  const line = h('div', {class: 'audience-line'});
+  const draw = () => {
+    const include = includeChoice(() => {
+      draw();
+      changed();
+    });
+    include.ariaLabel = t('summary.include');
+    replace(
+      line, include, ' ',
+      currentAudience.isEverybody ? t('summary.everybody') : inWords(treeOf(currentAudience.filter)), ' ',
+      h('a', {href: href('audience')}, t('summary.change')),
+      currentAudience.include !== 'reachable' && h('p', {class: 'hint'}, t('summary.unreachable')));
+  };
+  draw();
+  return line;
 }
 
 /** A tree as nodes of one sentence. */
 export function inWords(node, isInner = false) {
   switch (node.kind) {
     case 'group': return groupInWords(node, isInner);
-    case 'segment': return [not(node), t('field.segment'), ' ', h('b', {}, node.name)];
+    case 'segment': return [not(node), t('field.segment'), ' ', h('b', {}, foreign(node.name))];
     default:
       return [not(node), fieldLabel(node.field), ' ', operatorWords(node.field, node.operator), ' ', valueWords(node)];
   }

@@ -10,6 +10,7 @@ import {number, percent, t, timeOfDay} from '../core/text.js';
 import {fieldGroups, isDiscrete} from '../filter/fields.js';
 import {fieldLabel, valueLabel, valueText} from '../filter/labels.js';
 import {audienceLine} from '../filter/summary.js';
+import {fieldsOf, treeOf} from '../filter/tree.js';
 import {bars} from '../parts/bars.js';
 import {pictureActions, table} from '../parts/table.js';
 import {toast} from '../parts/toast.js';
@@ -30,6 +31,7 @@ class BreakdownScreen extends Screen {
       h('div', {class: 'card row', role: 'group', 'aria-label': t('breakdown.by')},
         [0, 1, 2].map((index) => this.#select(index))),
       this.result);
+    this.#showChosen();
     this.#ask();
   }
 
@@ -38,7 +40,7 @@ class BreakdownScreen extends Screen {
       value: chosen[index] ?? '', onchange: (event) => {
         const fields = [0, 1, 2].map((other) => (other === index ? event.target.value : chosen[other]));
         chosen = [...new Set(fields.filter(Boolean))];
-        this.querySelectorAll('label select').forEach((select, other) => (select.value = chosen[other] ?? ''));
+        this.#showChosen();
         this.#ask();
       },
     },
@@ -48,9 +50,19 @@ class BreakdownScreen extends Screen {
       fields.filter(isDiscrete).map((field) => h('option', {value: field}, fieldLabel(field)))))));
   }
 
+  /** A field that another list has cannot be chosen: arrow keys pass it. */
+  #showChosen() {
+    this.querySelectorAll('label select').forEach((select, index) => {
+      select.value = chosen[index] ?? '';
+      for (const option of select.options) {
+        option.disabled = option.value !== '' && option.value !== select.value && chosen.includes(option.value);
+      }
+    });
+  }
+
   #ask() {
     const fields = chosen;
-    replace(this.line, audienceLine());
+    replace(this.line, audienceLine(() => this.#ask()));
     const body = currentAudience.body({by: fields, limit: fields.length === 1 ? 200 : 1000});
     this.load(
       this.result,
@@ -59,8 +71,12 @@ class BreakdownScreen extends Screen {
   }
 
   #show(fields, response) {
-    if (response.groups.length === 0) return emptyPanel(t('breakdown.empty'), t('breakdown.emptyText'));
+    const asked = [...fields, ...fieldsOf(treeOf(currentAudience.filter))];
+    const note = currentAudience.include === 'reachable' && asked.includes('authorizationStatus') &&
+      h('p', {class: 'note'}, t('fault.excluded-by-reachable'));
+    if (response.groups.length === 0) return [note, emptyPanel(t('breakdown.empty'), t('breakdown.emptyText'))];
     return [
+      note,
       h('p', {class: 'row'},
         h('b', {}, t('breakdown.total', {n: response.total})),
         h('span', {class: 'hint'}, t('audience.asOf', {time: timeOfDay(response.asOf)})),
@@ -73,10 +89,11 @@ class BreakdownScreen extends Screen {
 
   #picture(fields, response) {
     const add = (values) => this.#add(fields, values);
+    const {groups, ...context} = response;
     switch (fields.length) {
       case 1: return this.#bars(fields[0], response);
-      case 2: return pivot(fields, response.groups, {total: response.total, add, rest: response.rest});
-      default: return pivots(fields, response.groups, {total: response.total, add, rest: response.rest});
+      case 2: return pivot(fields, groups, {...context, add});
+      default: return pivots(fields, groups, {...context, add});
     }
   }
 

@@ -1,7 +1,7 @@
 // Export: the audience as a file. The browser itself downloads it, so that a file of any size needs no memory here.
 
 import {currentAudience} from '../core/audience.js';
-import {appPath, audiencePath, call, Problem} from '../core/client.js';
+import {appPath, audiencePath, call, now, Problem} from '../core/client.js';
 import {h, replace} from '../core/dom.js';
 import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
@@ -25,8 +25,9 @@ class ExportScreen extends Screen {
 
   start() {
     const rows = h('div');
+    const ask = () => this.#showCount(rows);
     this.append(
-      this.heading(t('nav.export'), t('export.lead')), audienceLine(), rows,
+      this.heading(t('nav.export'), t('export.lead')), audienceLine(ask), rows,
       h('form', {onsubmit: (event) => {
         event.preventDefault();
         this.#export();
@@ -39,6 +40,10 @@ class ExportScreen extends Screen {
       isSender(session.roles) && section(t('nav.messages'), this.#messageField.node, this.#suggestions()),
       h('p', {class: 'actions'}, this.#button)));
     this.#showFields(standardFields(session.roles, this.#format));
+    ask();
+  }
+
+  #showCount(rows) {
     this.load(rows, (signal) => this.#count(signal), ({count, asOf: time}) => {
       this.#rows = count;
       this.#update();
@@ -63,7 +68,7 @@ class ExportScreen extends Screen {
     if (!name) return true;
     try {
       const {data} = await call('GET', appPath(session.app, 'messages', name), {signal: this.signal});
-      if (Date.parse(data.expiresAt) > Date.now()) return true;
+      if (Date.parse(data.expiresAt) > now()) return true;
       this.#messageField.fault(t('export.expired'));
     } catch (error) {
       if (!(error instanceof Problem) || error.status !== 404) throw error;
@@ -115,7 +120,10 @@ class ExportScreen extends Screen {
       return;
     }
     // Only a native form lets the browser save a stream with the session's cookie.
-    const form = h('form', {method: 'post', action: `/console${audiencePath(session.app, 'export')}`, hidden: true},
+    // A refusal shows in a tab of its own; without a fresh click the browser would forbid that tab.
+    const target = navigator.userActivation?.isActive ? '_blank' : null;
+    const action = `/console${audiencePath(session.app, 'export')}`;
+    const form = h('form', {method: 'post', action, target, hidden: true},
       h('input', {type: 'hidden', name: 'body', value: JSON.stringify(body)}));
     document.body.append(form);
     form.submit();
@@ -145,7 +153,7 @@ export function exportFields(roles, format) {
 
 /** What is exported unless chosen otherwise. */
 function standardFields(roles, format) {
-  if (!isSender(roles)) return ['id', 'cursor'];
+  if (!isSender(roles)) return ['id', 'systemName', 'appVersion', 'locale', 'timeZone', 'lastSeenAt'];
   return ['installId', 'provider', 'token', 'keys', 'generation', 'cursor'].filter(
     (name) => format === 'ndjson' || name !== 'keys');
 }

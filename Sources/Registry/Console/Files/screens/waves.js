@@ -1,8 +1,8 @@
 // Waves: when to send so that a push arrives at the same local time everywhere.
 
 import {currentAudience} from '../core/audience.js';
-import {Latest, audiencePath, call} from '../core/client.js';
-import {foreign, h, replace, svg} from '../core/dom.js';
+import {Latest, audiencePath, call, now} from '../core/client.js';
+import {foreign, h, plain, replace, svg} from '../core/dom.js';
 import {emptyPanel, failurePanel} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
@@ -24,11 +24,10 @@ class WavesScreen extends Screen {
   start() {
     const ask = () => this.#ask();
     this.append(
-      this.heading(t('nav.waves'), t('waves.lead')), audienceLine(),
+      this.heading(t('nav.waves'), t('waves.lead')), audienceLine(() => this.#ask({now: true})),
       h('form', {class: 'row', onsubmit: (event) => event.preventDefault(), oninput: ask},
         field(t('waves.time'), this.#time).node, field(t('waves.date'), this.#date).node),
       this.#result);
-    currentAudience.addEventListener('change', ask, {signal: this.signal});
     this.signal.addEventListener('abort', () => this.#latest.cancel());
     this.#ask({now: true});
   }
@@ -55,15 +54,14 @@ class WavesScreen extends Screen {
 
 function plan(response, date) {
   if (response.total === 0) return emptyPanel(t('waves.empty'));
-  const now = Date.now();
-  const {waves, ...notes} = schedule(response, now);
+  const {waves, ...notes} = schedule(response, now());
   return [
     section(
       t('waves.plan'),
       h('p', {}, h('span', {class: 'number small'}, number(response.total)), ' ', t('waves.summary', {n: waves.length}),
         ' ', asOf(response.asOf)),
       noteTexts(response, notes).map((text) => h('p', {class: 'note'}, text)),
-      waves.length > 0 && picture(waves, now)),
+      waves.length > 0 && picture(waves, now())),
     waves.length > 0 && [waveTable(waves), h('p', {class: 'actions spaced'}, csvButton(
       `waves-${date}`, ['at', 'count', 'timeZones'],
       () => waves.map((wave) => [wave.at, wave.count, wave.zones.map((zone) => zone.name ?? '').join(' ')])))],
@@ -71,7 +69,7 @@ function plan(response, date) {
 }
 
 function noteTexts(response, {past, skipped, repeated}) {
-  const names = (zones) => list(zones.map((zone) => zone.name).slice(0, 2 * zonesShown));
+  const names = (zones) => list(zones.map((zone) => plain(zone.name)));
   return [
     past > 0 && t('waves.pastNote', {n: past}),
     skipped.length > 0 && t('waves.skippedNote', {zones: names(skipped), time: skipped[0].shift.localTime}),

@@ -28,7 +28,7 @@ class WorldScreen extends Screen {
   }
 
   #ask() {
-    replace(this.line, audienceLine());
+    replace(this.line, audienceLine(() => this.#ask()));
     const by = async (field, signal) => (await call('POST', audiencePath(session.app, 'breakdown'), {
       body: currentAudience.body({by: [field], limit: 1000}), signal,
     })).data;
@@ -89,7 +89,7 @@ class WorldScreen extends Screen {
   }
 
   #add(field, value) {
-    currentAudience.add({[field]: value});
+    currentAudience.add({[field]: value ?? {exists: false}});
     toast(t('world.added', {value: valueText(field, value)}));
     this.#ask();
   }
@@ -102,7 +102,7 @@ class WorldScreen extends Screen {
         {title: t('breakdown.count'), numeric: true, cell: ({count}) => number(count)},
         {title: t('breakdown.share'), numeric: true, cell: ({count}) => percent(count / total)},
         {title: actionsTitle(), cell: ({timeZone}) => h('button', {
-          type: 'button', class: 'link', 'aria-label': t('world.addZone', {zone: timeZone}),
+          type: 'button', class: 'link', 'aria-label': t('world.addZone', {zone: valueText('timeZone', timeZone)}),
           onclick: () => this.#add('timeZone', timeZone),
         }, t('world.add'))},
       ],

@@ -101,6 +101,7 @@ export const audienceTexts = {
   'breakdown.count': ['Count', 'Anzahl'],
   'breakdown.share': ['Share', 'Anteil'],
   'breakdown.print': ['Print', 'Drucken'],
+  'breakdown.ofRow': ['Percentages are of the row.', 'Prozente beziehen sich auf die Zeile.'],
   'breakdown.hidden': [
     'In smaller groups: {n}. See the data table.',
     'In kleineren Gruppen: {n}. Siehe Datentabelle.',

@@ -91,6 +91,11 @@ export const filterTexts = {
   'summary.between': ['{from} and {to}', '{from} und {to}'],
   'summary.circle': ['{radius} km around {latitude}, {longitude}', '{radius} km um {latitude}, {longitude}'],
   'summary.change': ['Change', 'Ändern'],
+  'summary.include': ['Who is counted', 'Wer gezählt wird'],
+  'summary.unreachable': [
+    'Also counts installations that no push reaches.',
+    'Zählt auch Installationen, die keine Mitteilung erreicht.',
+  ],
   'builder.condition': ['Condition', 'Bedingung'],
   'builder.field': ['Field', 'Feld'],
   'builder.operator': ['Comparison', 'Vergleich'],
