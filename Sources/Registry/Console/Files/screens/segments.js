@@ -7,7 +7,7 @@ import {emptyPanel, failureText} from '../core/panels.js';
 import {go, href} from '../core/router.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {dateTime, number, relative, t} from '../core/text.js';
+import {dateTime, number, relative, t, timeOfDay} from '../core/text.js';
 import {allSegments, segmentNamed} from '../filter/saving.js';
 import {inWords} from '../filter/summary.js';
 import {nodesOf, treeOf} from '../filter/tree.js';
@@ -20,11 +20,12 @@ class SegmentsScreen extends Screen {
     this.place = h('div', {});
     this.append(this.heading(t('nav.segments'), t('segments.lead'), newFilter('button')), this.place);
     this.#list();
+    if (this.parts[0]) this.#open(this.parts[0]);
   }
 
   async #list() {
     const counts = new Map();
-    await this.load(this.place, (signal) => allSegments(signal), (segments) => {
+    const isShown = await this.load(this.place, (signal) => allSegments(signal), (segments) => {
       if (segments.length === 0) {
         return emptyPanel(t('segments.empty'), t('segments.emptyText'), newFilter('button primary'));
       }
@@ -33,7 +34,7 @@ class SegmentsScreen extends Screen {
       const columns = this.#columns(users, counts, this.#messagesOf(segments));
       return table({caption: t('nav.segments'), captionHidden: true, rows: segments, columns});
     });
-    await this.#count(counts);
+    if (isShown) this.#countVisible(counts);
   }
 
   /** The newest messages that were exported with each segment: `(name) => node`, filled when they are known. */
@@ -69,18 +70,28 @@ class SegmentsScreen extends Screen {
     ];
   }
 
-  /** One request after the other: the list shows at once, and the counts follow. */
-  async #count(counts) {
-    for (const [name, place] of counts) {
-      if (this.signal.aborted) return;
-      try {
-        const body = {filter: {segment: name}, include: 'reachable'};
-        const {data} = await call('POST', audiencePath(session.app, 'count'), {body, signal: this.signal});
-        place.title = t('audience.asOf', {time: dateTime(data.asOf)});
-        replace(place, number(data.count));
-      } catch (error) {
-        if (!this.signal.aborted) replace(place, h('span', {class: 'fault'}, failureText(error)));
+  /** Counts a segment when it comes into sight, one after the other: the list shows at once, and the counts follow. */
+  #countVisible(counts) {
+    const names = new Map([...counts].map(([name, place]) => [place, name]));
+    let last = Promise.resolve();
+    const observer = new IntersectionObserver((entries) => {
+      for (const {target} of entries.filter((entry) => entry.isIntersecting)) {
+        observer.unobserve(target);
+        last = last.then(() => this.#count(names.get(target), target));
       }
+    });
+    for (const place of names.keys()) observer.observe(place);
+    this.signal.addEventListener('abort', () => observer.disconnect());
+  }
+
+  async #count(name, place) {
+    if (!place.isConnected) return;
+    try {
+      const body = {filter: {segment: name}, include: 'reachable'};
+      const {data} = await call('POST', audiencePath(session.app, 'count'), {body, signal: this.signal});
+      replace(place, number(data.count), ' ', h('small', {title: data.asOf}, timeOfDay(data.asOf)));
+    } catch (error) {
+      if (!this.signal.aborted) replace(place, h('span', {class: 'fault'}, failureText(error)));
     }
   }
 

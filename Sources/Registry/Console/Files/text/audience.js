@@ -129,7 +129,10 @@ export const audienceTexts = {
   'world.add': ['Add', 'Hinzufügen'],
   'world.addZone': ['Add {zone} as a condition', '{zone} als Bedingung hinzufügen'],
   'world.added': ['Added: {value}', 'Hinzugefügt: {value}'],
-  'segments.lead': ['Saved filters. Each is counted as of now.', 'Gespeicherte Filter. Jeder wird jetzt gezählt.'],
+  'segments.lead': [
+    'Saved filters. Each is counted when it comes into sight.',
+    'Gespeicherte Filter. Jeder wird gezählt, sobald er zu sehen ist.',
+  ],
   'segments.new': ['New filter', 'Neuer Filter'],
   'segments.empty': ['No segment is saved', 'Kein Segment ist gespeichert'],
   'segments.emptyText': ['Save a filter under Audience.', 'Speichern Sie unter Zielgruppe einen Filter.'],
