@@ -160,14 +160,18 @@ struct Browser: Sendable {
     // MARK: - Faults
 
     /// What went wrong in the page since it was opened: errors of the console, uncaught exceptions, rejected promises
-    /// and violations of the content security policy.
+    /// and violations of the content security policy. Chromium also reports a 404, by which a page learns that a name
+    /// is free: that is no fault.
     ///
     /// - Parameter expected: parts of messages that the test provokes, such as `401`.
     func faults(besides expected: [String] = []) async throws -> [String] {
         let log = try await chromium.command("POST", path + "/se/log", ["type": "browser"])
         let severe = log.array.filter { $0["level"] == "SEVERE" }.compactMap { $0["message"].string }
         let kept = try await run("return window.faults").array.compactMap(\.string)
-        return (severe + kept).filter { fault in !expected.contains { fault.contains($0) } }
+        return (severe + kept).filter { fault in
+            !expected.contains { fault.contains($0) }
+                && !fault.contains(/\/v1\/apps\/[^\/]+\/[a-z]+\/[^\/ ]+ .*status of 404/)
+        }
     }
 }
 

@@ -27,6 +27,8 @@ extension ConsoleTests {
                         select.dispatchEvent(new Event('change'));
                         """, .string(field))
                     try await browser.wait(for: "document.querySelector('.bars mark.escape')")
+                    try await browser.run("document.querySelector('.bars button').click()")
+                    try await browser.wait(for: "document.querySelector('.toast.done')")
                     try await Self.expectText(browser)
                 }
                 for path in ["world", "segments", "topics", "messages"] {
@@ -56,7 +58,13 @@ extension ConsoleTests {
         private static func expectText(_ browser: Browser) async throws {
             #expect(try await browser.run("return window.ran ?? null") == .null)
             #expect(try await browser.run("return document.querySelectorAll('main img').length") == 0)
-            #expect(try await browser.run("return document.body.textContent.includes('\u{202E}')") == false)
+            let raw = try await browser.run(
+                """
+                const texts = [...document.querySelectorAll('*')].flatMap((each) => [...each.attributes])
+                  .map((attribute) => attribute.value);
+                return [document.body.textContent, ...texts].filter((text) => text.includes('\u{202E}'));
+                """)
+            #expect(raw == [])
         }
     }
 }

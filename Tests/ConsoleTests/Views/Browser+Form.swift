@@ -54,9 +54,9 @@ extension Browser {
 
 extension Console {
     /// Runs a script that imports modules of the page, as they are in the folder: `await module('core/dom.js')`.
-    func evaluate(_ script: String, _ arguments: JSON...) async throws -> JSON {
+    func evaluate(_ script: String, look: Browser.Look = Browser.Look(), _ arguments: JSON...) async throws -> JSON {
         // The service serves them as one script. A page of a file may import other files.
-        try await withBrowser { browser in
+        try await withBrowser(look) { browser in
             try await browser.open(Self.files.appending(path: "style.css").absoluteString)
             return try await browser.run(
                 """

@@ -5,10 +5,15 @@
 //     currentAudience.include    'reachable', 'active' or 'all'
 //     currentAudience.body({by: ['locale']})   the body of an audience call
 //
-// It dispatches `change`. While the tab is open, the audience of each app stays: over the end of the session, another app
+// It dispatches `change`. On Audience the filter is also in the address, so that it can be sent as a link: no filter
+// names a user. While the tab is open, the audience of each app stays: over the end of the session, another app
 // and another load of the page. The person's signing out forgets it.
 
+import {rewrite, route} from './router.js';
 import {session} from './session.js';
+
+/** Browsers and mail programs cut longer addresses. */
+const linkLengthMax = 6_000;
 
 class CurrentAudience extends EventTarget {
   filter = {};
@@ -46,6 +51,18 @@ class CurrentAudience extends EventTarget {
     return Object.keys(this.filter).length === 0;
   }
 
+  /** The filter of a link; undefined if the address has none. @throws if it is no JSON. */
+  get linked() {
+    const text = route().query.get('f');
+    return text === null ? undefined : JSON.parse(text);
+  }
+
+  /** Puts the filter into the address. */
+  link() {
+    const text = JSON.stringify(this.filter);
+    rewrite('audience', this.isEverybody || text.length > linkLengthMax ? {} : {f: text});
+  }
+
   /** Adds a condition, which must hold too. */
   add(condition) {
     const clash = Object.keys(condition).some((field) => field in this.filter);
@@ -59,8 +76,12 @@ export const currentAudience = new CurrentAudience();
 let shown = null;
 session.addEventListener('change', () => {
   const isForgotten = shown && !session.isSignedIn && !session.hasEnded;
-  if (isForgotten) sessionStorage.clear();
-  else store();
+  if (isForgotten) {
+    sessionStorage.clear();
+    rewrite(route().path);
+  } else {
+    store();
+  }
   shown = session.app;
   currentAudience.restore(shown);
 });

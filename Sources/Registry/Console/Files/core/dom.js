@@ -19,11 +19,45 @@ export function svg(tag, props = {}, ...children) {
   return fill(document.createElementNS(svgNamespace, tag), props, children);
 }
 
-/** Replaces all children of a node. */
+/**
+ * Replaces all children of a node. If one of them has the focus, its successor gets it: the control of the same kind
+ * and name, else that of the same kind in the same place, else the node itself until it has such a control.
+ */
 export function replace(node, ...children) {
+  const focus = focusIn(node);
   node.replaceChildren(...flat(children));
+  if (focus) restore(node, focus);
   return node;
 }
+
+/** What had the focus in nodes that have it now themselves. */
+const lost = new WeakMap();
+
+/** `{kind, name, index}` of the control with the focus; null if none of the node's has it. */
+function focusIn(node) {
+  const active = document.activeElement;
+  if (active === node) return lost.get(node) ?? null;
+  if (!node.contains(active)) return null;
+  const kind = kindOf(active);
+  return {kind, name: nameOf(active), index: controls(node, kind).indexOf(active)};
+}
+
+function restore(node, focus) {
+  const candidates = controls(node, focus.kind);
+  const successor = candidates.find((control) => nameOf(control) === focus.name) ??
+    candidates[Math.min(focus.index, candidates.length - 1)];
+  if (successor?.closest('details')) successor.closest('details').open = true;
+  if (!successor) {
+    lost.set(node, focus);
+    if (!node.matches('[tabindex], body')) node.tabIndex = -1;
+  }
+  (successor ?? node).focus({preventScroll: true});
+}
+
+const kindOf = (element) => `${element.localName} ${element.className}`;
+const nameOf = (element) => element.ariaLabel ?? element.textContent;
+const controls = (node, kind) => [...node.querySelectorAll('a, button, input, select, textarea, summary, [tabindex]')]
+  .filter((element) => kindOf(element) === kind);
 
 /** A number that no other element of the page uses, for `id`, `for` and `aria-describedby`. */
 export function uniqueId(prefix) {

@@ -1,12 +1,14 @@
-// Which screen is shown: the fragment `#/path/part/part`. Parts are percent-encoded names that may stand in a URL, such
-// as a segment's; filters, users and tokens never do.
+// Which screen is shown: the fragment `#/path/part/part?name=value`, percent-encoded, which browsers never send. Parts
+// are names that may stand in an address, such as a segment's; `f` is the filter of Audience. Users and tokens are never
+// in it.
 //
 //     go('segments', 'beta')   changes the fragment
-//     route()                  {path: 'segments', parts: ['beta']}
+//     route()                  {path: 'segments', parts: ['beta'], query: URLSearchParams}
 
 export function route() {
-  const [path, ...parts] = location.hash.replace(/^#\/?/, '').split('/').map(decoded);
-  return {path, parts};
+  const [way, query] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  const [path, ...parts] = way.split('/').map(decoded);
+  return {path, parts, query: new URLSearchParams(query)};
 }
 
 export function href(path, ...parts) {
@@ -15,6 +17,12 @@ export function href(path, ...parts) {
 
 export function go(path, ...parts) {
   location.hash = href(path, ...parts);
+}
+
+/** Changes the fragment without showing a screen and without a step back. */
+export function rewrite(path, query = {}) {
+  const text = new URLSearchParams(query).toString();
+  history.replaceState(null, '', href(path) + (text ? `?${text}` : ''));
 }
 
 /** Calls `show` now and whenever the fragment changes. */

@@ -4,20 +4,29 @@
 
 import {h, replace} from './dom.js';
 import {emptyPanel, failureText, forbiddenPanel, roleName} from './panels.js';
-import {href, route} from './router.js';
+import {href, rewrite, route} from './router.js';
 import {screenAt, screens} from './screens.js';
 import {session} from './session.js';
-import {chooseLanguage, language, list, t, timeOfDay} from './text.js';
-import {toast} from '../parts/toast.js';
+import {anyOf, chooseLanguage, language, list, t, timeOfDay} from './text.js';
+import {toast, toasts} from '../parts/toast.js';
 
+const frame = h('div', {class: 'frame'});
 const main = h('main', {id: 'main', tabindex: '-1'});
 const skip = h('button', {type: 'button', class: 'skip', onclick: () => main.focus()});
 let navigations = 0;
 /** Whose screen is shown. */
 let shownOwner = null;
 
+/** The fragment of the screen that is shown. */
+let shownAt = null;
+
 /** Shows the screen of the present fragment, or the sign-in. */
 export function show() {
+  if (shownAt !== location.hash && !mayLeave()) return history.replaceState(null, '', shownAt);
+  shownAt = location.hash;
+  for (const dialog of document.querySelectorAll('dialog')) dialog.close();
+  // The region of messages is there from the start and stays: else screen readers do not hear of the first one.
+  if (!frame.isConnected) replace(document.body, frame, toasts);
   // A screen of an ended session, or of another app, must not ask anything more.
   const owner = session.isSignedIn ? `${session.app} ${session.name}` : null;
   if (owner !== shownOwner) replace(main);
@@ -28,13 +37,18 @@ export function show() {
   document.title = `${t(`nav.${screen.path}`)} · ${t('app.title')}`;
   // A screen that is moved in the page would start again: the former one leaves first.
   replace(main);
-  replace(document.body, session.isSignedIn ? [skip, header(), navigationOf(screen)] : [], main);
+  replace(frame, session.isSignedIn ? [skip, header(), navigationOf(screen)] : [], main);
   skip.textContent = t('nav.skip');
   replace(main, element);
   // The first screen leaves the focus where the browser puts it.
   if (++navigations > 1) (main.querySelector('h1, [autofocus]') ?? main).focus({preventScroll: true});
   scrollTo(0, 0);
 }
+
+/** Whether a form has what nobody has saved: forms that can lose work say so by `isChanged`. */
+const hasUnsaved = () => session.isSignedIn && [...document.forms].some((form) => form.isChanged);
+const mayLeave = () => !hasUnsaved() || confirm(t('panel.unsaved'));
+addEventListener('beforeunload', (event) => hasUnsaved() && event.preventDefault());
 
 let notice = null;
 session.addEventListener('ending', ({detail: time}) => {
@@ -90,7 +104,12 @@ function who() {
 
 function appChoice() {
   return h('select', {
-    'aria-label': t('app.choose'), value: session.app, onchange: (event) => session.choose(event.target.value),
+    'aria-label': t('app.choose'), value: session.app, onchange: ({target}) => {
+      if (!mayLeave()) return (target.value = session.app);
+      // What the fragment names is the former app's.
+      if (route().path !== 'operations') rewrite(route().path);
+      session.choose(target.value);
+    },
   }, session.apps.map((app) => h('option', {value: app}, app)));
 }
 
@@ -135,9 +154,5 @@ function absence(screens) {
     h('summary', {}, t('nav.absent', {n: screens.length})),
     h('ul', {}, screens.map((screen) => h(
       'li', {}, t(`nav.${screen.path}`),
-      h('small', {}, t('nav.needs', {roles: list([...screen.roles, 'admin'].filter(isOnce).map(roleName))}))))));
-}
-
-function isOnce(role, index, roles) {
-  return roles.indexOf(role) === index;
+      h('small', {}, t('nav.needs', {roles: anyOf([...new Set([...screen.roles, 'admin'])].map(roleName))}))))));
 }

@@ -7,19 +7,17 @@ import {h} from '../core/dom.js';
 import {t} from '../core/text.js';
 
 const shownMilliseconds = 6_000;
-let region = null;
+/** Where they show, on every screen. */
+export const toasts = h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'});
 
-/** An error stays until it is dismissed. @returns the node */
+/** An error stays until it is dismissed. @param text or nodes @returns the node */
 export function toast(text, kind = 'done') {
-  region ??= h('div', {class: 'toasts', role: 'status', 'aria-live': 'polite'});
-  // Navigation draws the page again.
-  if (!region.isConnected) document.body.append(region);
   const item = h(
     'div', {class: `toast ${kind}`}, h('span', {}, text),
     h('button', {
       type: 'button', class: 'quiet', 'aria-label': t('toast.dismiss'), onclick: () => item.remove(),
     }, '×'));
-  region.append(item);
+  toasts.append(item);
   if (kind !== 'error') setTimeout(() => item.remove(), shownMilliseconds);
   return item;
 }

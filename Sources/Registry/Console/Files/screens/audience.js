@@ -13,14 +13,20 @@ import {countEverything, countTree} from '../filter/counting.js';
 import {History} from '../filter/edits.js';
 import {jsonEditor} from '../builder/json.js';
 import {allSegments, saveSegment} from '../filter/saving.js';
+import {button, field} from '../parts/form.js';
+import {includeChoice} from '../filter/summary.js';
 import {suggestions} from '../filter/suggestions.js';
-import {filterOf, group, isComplete, nodeAt, treeOf, written} from '../filter/tree.js';
+import {filterOf, group, InvalidFilter, isComplete, nodeAt, treeOf, written} from '../filter/tree.js';
+import {copy, toast} from '../parts/toast.js';
 
 class AudienceScreen extends Screen {
   #latest = new Latest();
   #total = null;
+  /** The first sentence that leaves nobody. */
+  #culprit = null;
 
   start() {
+    this.#followLink();
     const history = this.#history();
     this.builder = new Builder(history, {
       suggest: (row) => this.#suggest(row), changed: (isTyping) => this.#changed(isTyping),
@@ -33,9 +39,23 @@ class AudienceScreen extends Screen {
     });
     this.#draw();
     this.addEventListener('keydown', (event) => this.#shortcut(event));
+    this.addEventListener('listclose', () => this.#markCulprit());
     this.signal.addEventListener('abort', () => this.#latest.cancel());
     this.#count(false);
     this.#loadSegments();
+  }
+
+  /** The filter of a link replaces the present one, which *Undo* brings back. */
+  #followLink() {
+    try {
+      const {linked} = currentAudience;
+      if (linked === undefined || JSON.stringify(linked) === JSON.stringify(currentAudience.filter)) return;
+      treeOf(linked);
+      currentAudience.set({filter: linked, segment: null});
+    } catch (error) {
+      if (!(error instanceof SyntaxError || error instanceof InvalidFilter)) throw error;
+      toast(t('audience.noLink'), 'error');
+    }
   }
 
   /** It outlives the screen: who comes back finds the same sentences and may still undo. */
@@ -60,7 +80,8 @@ class AudienceScreen extends Screen {
     this.tabs = Object.fromEntries(Object.keys(this.panels).map((name) => [name, this.#tab(name)]));
     this.opened = h('p', {class: 'row opened'});
     this.append(
-      this.heading(t('nav.audience'), t('audience.lead'), this.undo, this.redo, this.clear, this.save),
+      this.heading(t('nav.audience'), t('audience.lead'), this.undo, this.redo, this.clear,
+        button(t('audience.link'), () => copy(location.href)), this.save),
       this.opened,
       h('div', {class: 'audience'},
         h('div', {class: 'card filter'},
@@ -122,11 +143,7 @@ class AudienceScreen extends Screen {
       h('section', {class: 'card numbers', 'aria-label': t('audience.numbers')},
         h('h2', {}, t('include.reachable')), this.figures, this.status),
       h('div', {class: 'card onward'},
-        h('div', {class: 'field'},
-          h('label', {for: 'include'}, t('audience.include')),
-          h('select', {id: 'include', value: currentAudience.include, onchange: (event) =>
-            currentAudience.set({include: event.target.value})},
-          ['reachable', 'active', 'all'].map((name) => h('option', {value: name}, t(`include.${name}`))))),
+        field(t('audience.include'), includeChoice(() => {})).node,
         h('p', {class: 'actions'}, ['breakdown', 'world', 'export', 'waves'].map((path) =>
           h('a', {class: 'button', href: href(path)}, t(`nav.${path}`))))));
   }
@@ -148,7 +165,8 @@ class AudienceScreen extends Screen {
   }
 
   #shortcut(event) {
-    if (!(event.ctrlKey || event.metaKey) || event.target.closest('dialog')) return;
+    // In a text the browser undoes what was typed, which is an edit of the filter, too.
+    if (!(event.ctrlKey || event.metaKey) || event.target.matches('input, textarea')) return;
     const key = event.key.toLowerCase();
     if (key === 'z' && !event.shiftKey) this.builder.undo();
     else if (key === 'y' || (key === 'z' && event.shiftKey)) this.builder.redo();
@@ -174,12 +192,12 @@ class AudienceScreen extends Screen {
   #suggest(row) {
     const isTop = this.builder.tree.children.some((child) => child.id === row.id);
     const others = isTop ? this.builder.tree.children.filter((child) => child.id !== row.id && isComplete(child)) : [];
-    return suggestions(row.field, filterOf(group('all', others)), 'all');
+    return suggestions(row.field, filterOf(group('all', others)));
   }
 
   async #loadSegments() {
     try {
-      this.builder.segmentNames = (await allSegments(this.signal)).map((segment) => segment.name);
+      this.builder.showSegments((await allSegments(this.signal)).map((segment) => segment.name));
     } catch (error) {
       if (!this.signal.aborted) this.#fail(error);
     }
@@ -190,6 +208,7 @@ class AudienceScreen extends Screen {
   #count(isTyping) {
     const tree = this.builder.tree;
     this.figures.classList.add('stale');
+    this.#culprit = null;
     if (!isComplete(tree)) {
       this.#latest.cancel();
       replace(this.status, t('audience.incomplete'));
@@ -198,26 +217,29 @@ class AudienceScreen extends Screen {
     const {filter, places} = written(tree);
     currentAudience.set({filter});
     currentAudience.isRecorded = true;
+    currentAudience.link();
     replace(this.status, '');
     const ask = (signal) => this.#ask(tree, places, signal);
     this.#latest.ask(ask, () => {}, (error) => this.#fail(error, places), {now: !isTyping});
   }
 
   async #ask(tree, places, signal) {
-    const culprits = new Set();
     await countTree(tree, signal, {
       counted: (include, response) => this.#showCount(include, response, places),
       kept: (id, count, isTop) => {
-        // Half a word selects nobody: whoever still chooses a value made no mistake.
-        const isChoosing = this.querySelector('[aria-expanded=true]') !== null;
-        const isCulprit = count === 0 && isTop && culprits.size === 0 && !isChoosing;
-        if (isCulprit) culprits.add(id);
-        this.builder.markKept(id, count, isCulprit);
+        if (count === 0 && isTop) this.#culprit ??= id;
+        this.builder.markKept(id, count);
+        this.#markCulprit();
       },
     });
     const isOld = !this.#total || Date.now() - this.#total.at > 30_000;
     if (isOld) this.#total = {...(await countEverything(signal)), at: Date.now()};
     this.#showShare();
+  }
+
+  /** Half a word selects nobody: whoever still chooses a value made no mistake. */
+  #markCulprit() {
+    if (this.#culprit && !this.querySelector('[aria-expanded=true]')) this.builder.markKept(this.#culprit, 0, true);
   }
 
   #showCount(include, response, places) {
@@ -230,6 +252,7 @@ class AudienceScreen extends Screen {
     }
     this.reachable = response.count;
     replace(this.big, number(response.count));
+    replace(this.status, h('span', {class: 'sr-only'}, `${t('include.reachable')}: ${number(response.count)}`));
     replace(this.asOf, t('audience.asOf', {time: timeOfDay(response.asOf)}));
     this.figures.classList.remove('stale');
     this.builder.clearMarks();
