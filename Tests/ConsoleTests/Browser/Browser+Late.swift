@@ -1,8 +1,21 @@
 import RegistryTestSupport
 
-// Responses that arrive in another order than their requests were sent.
+// What the page asks, and responses that arrive in another order than their requests were sent.
 
 extension Browser {
+    /// Keeps the method, path and body of each request from now on, in `window.requests`.
+    func recordRequests() async throws {
+        try await run(
+            """
+            const real = window.fetch;
+            window.requests = [];
+            window.fetch = (url, options = {}) => {
+              requests.push(`${options.method} ${url} ${options.body ?? ''}`);
+              return real(url, options);
+            };
+            """)
+    }
+
     /// Holds the responses to requests whose body contains a text, until `releaseResponses` is called. Aborting such a
     /// request has no effect.
     func holdResponses(to text: String) async throws {

@@ -20,6 +20,23 @@ extension ConsoleTests {
             }
         }
 
+        /// "Show more" is replaced by a spinner, and then by the next "Show more".
+        @Test func focus_comesBack_afterLoading() async throws {
+            let found = try await Console.shared.evaluate(
+                """
+                const {h, replace} = await module('core/dom.js');
+                const more = () => [h('button', {}, 'Other'), h('button', {class: 'more'}, 'More')];
+                const place = h('div', {}, more());
+                document.documentElement.append(place);
+                place.lastChild.focus();
+                replace(place, h('p', {}, '…'));
+                const between = document.activeElement === place;
+                replace(place, more());
+                return [between, document.activeElement.textContent];
+                """)
+            #expect(found == [true, "More"])
+        }
+
         @Test func focus_staysAtTheTopic_thatWasSaved() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             for topic in ["news", "offers"] {

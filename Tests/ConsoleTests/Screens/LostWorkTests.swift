@@ -37,6 +37,33 @@ extension ConsoleTests {
             }
         }
 
+        /// The way back leads to the filter as it is now, not to that of the former step.
+        @Test func conditionOfAPicture_isKept_onTheWayBack() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.edit(["locale": "de"])
+                try await browser.wait(for: "location.hash.includes('?f=')")
+                try await Console.shared.show("breakdown", in: browser)
+                try await browser.wait(for: "document.querySelector('.bars button')")
+                try await browser.run("document.querySelector('.bars button').click()")
+                try await browser.wait(for: "document.querySelectorAll('.bars button').length === 1")
+                try await browser.run("history.back()")
+                try await browser.wait(for: "document.querySelectorAll('.sentence').length === 2")
+                // A link that is opened in the same tab is followed.
+                try await browser.run("location.hash = '#/audience?f=%7B%22region%22%3A%22FR%22%7D'")
+                try await browser.wait(for: "document.querySelectorAll('.sentence').length === 1")
+                #expect(try await Self.filter(in: browser) == ["region": "FR"])
+            }
+        }
+
+        @Test func filterThatIsTooLongForALink_isNotCopiedWithoutIt() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                let models = (0..<900).map { JSON.string("model-\($0)") }
+                try await browser.edit(["deviceModel": .array(models)])
+                try await browser.click("Copy link")
+                try await browser.wait(forText: "The filter is too long for a link.")
+            }
+        }
+
         @Test func anotherApp_isNotShownByTheFormersNames() async throws {
             let console = try Console.shared
             try await console.withBrowser { browser in

@@ -9,7 +9,7 @@
 // names a user. While the tab is open, the audience of each app stays: over the end of the session, another app
 // and another load of the page. The person's signing out forgets it.
 
-import {rewrite, route} from './router.js';
+import {isRewritten, rewrite, route} from './router.js';
 import {session} from './session.js';
 
 /** Browsers and mail programs cut longer addresses. */
@@ -51,16 +51,18 @@ class CurrentAudience extends EventTarget {
     return Object.keys(this.filter).length === 0;
   }
 
-  /** The filter of a link; undefined if the address has none. @throws if it is no JSON. */
+  /** The filter of a link; undefined if the address has none, or one of former steps. @throws if it is no JSON. */
   get linked() {
-    const text = route().query.get('f');
+    const text = isRewritten() ? null : route().query.get('f');
     return text === null ? undefined : JSON.parse(text);
   }
 
-  /** Puts the filter into the address. */
+  /** Puts the filter into the address. @returns whether it fits */
   link() {
     const text = JSON.stringify(this.filter);
-    rewrite('audience', this.isEverybody || text.length > linkLengthMax ? {} : {f: text});
+    const fits = text.length <= linkLengthMax;
+    rewrite('audience', this.isEverybody || !fits ? {} : {f: text});
+    return fits;
   }
 
   /** Adds a condition, which must hold too. */

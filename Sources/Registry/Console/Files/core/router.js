@@ -19,11 +19,15 @@ export function go(path, ...parts) {
   location.hash = href(path, ...parts);
 }
 
-/** Changes the fragment without showing a screen and without a step back. */
+/** Changes the fragment without showing a screen and without a step back. The step remembers whose fragment it is. */
 export function rewrite(path, query = {}) {
   const text = new URLSearchParams(query).toString();
-  history.replaceState(null, '', href(path) + (text ? `?${text}` : ''));
+  history.replaceState(rewritten, '', href(path) + (text ? `?${text}` : ''));
 }
+
+/** Whether the fragment is the page's own, and not that of a link. */
+export const isRewritten = () => history.state === rewritten;
+const rewritten = 'rewritten';
 
 /** Calls `show` now and whenever the fragment changes. */
 export function follow(show) {

@@ -81,7 +81,7 @@ class AudienceScreen extends Screen {
     this.opened = h('p', {class: 'row opened'});
     this.append(
       this.heading(t('nav.audience'), t('audience.lead'), this.undo, this.redo, this.clear,
-        button(t('audience.link'), () => copy(location.href)), this.save),
+        button(t('audience.link'), () => this.#copyLink()), this.save),
       this.opened,
       h('div', {class: 'audience'},
         h('div', {class: 'card filter'},
@@ -179,7 +179,7 @@ class AudienceScreen extends Screen {
     if (!saved) return;
     currentAudience.set({segment: saved});
     this.#drawOpened();
-    this.#loadSegments();
+    this.builder.showSegments([...this.builder.segmentNames, saved.name].sort());
   }
 
   #clear() {
@@ -217,13 +217,19 @@ class AudienceScreen extends Screen {
     const {filter, places} = written(tree);
     currentAudience.set({filter});
     currentAudience.isRecorded = true;
-    currentAudience.link();
     replace(this.status, '');
     const ask = (signal) => this.#ask(tree, places, signal);
     this.#latest.ask(ask, () => {}, (error) => this.#fail(error, places), {now: !isTyping});
   }
 
+  #copyLink() {
+    if (currentAudience.link()) copy(location.href);
+    else toast(t('audience.longLink'), 'error');
+  }
+
   async #ask(tree, places, signal) {
+    // Not with each key: browsers limit how often an address may change.
+    currentAudience.link();
     await countTree(tree, signal, {
       counted: (include, response) => this.#showCount(include, response, places),
       kept: (id, count, isTop) => {

@@ -102,7 +102,7 @@ function zoneItem({name, shift}) {
 
 /** The viewer's next day, as the control wants it. */
 function tomorrow() {
-  const day = new Date();
+  const day = new Date(now());
   day.setDate(day.getDate() + 1);
   return [day.getFullYear(), day.getMonth() + 1, day.getDate()].map((part) => String(part).padStart(2, '0')).join('-');
 }

@@ -26,6 +26,10 @@ export const audienceTexts = {
     'Breakdown, World, Export and Waves count:', 'Aufteilung, Welt, Export und Wellen zählen:',
   ],
   'audience.link': ['Copy link', 'Link kopieren'],
+  'audience.longLink': [
+    'The filter is too long for a link. Save it as a segment.',
+    'Der Filter ist zu lang für einen Link. Speichern Sie ihn als Segment.',
+  ],
   'audience.noLink': [
     'The filter of this link cannot be read. Nothing has changed.',
     'Der Filter dieses Links ist nicht lesbar. Nichts hat sich geändert.',
