@@ -10,7 +10,7 @@ extension Browser {
         try await eventually("the file is complete") {
             let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             guard files.count == 1, files[0].pathExtension == "csv" else { return false }
-            text = try String(contentsOf: files[0], encoding: .utf8)
+            text = String(decoding: try Data(contentsOf: files[0]), as: UTF8.self)
             return !text.isEmpty
         }
         return text

@@ -43,7 +43,7 @@ extension EndToEnd {
                 for (formula, safe) in Self.formulas {
                     let cell = { (text: String) in
                         let escaped = text.replacing("\"", with: "\"\"")
-                        let isQuoted = text.utf8.contains { ",\"\r\n".utf8.contains($0) }
+                        let isQuoted = text.utf8.contains { ",;\"\r\n".utf8.contains($0) }
                         return isQuoted ? "\r\n\"\(escaped)\",-18000" : "\r\n\(escaped),-18000"
                     }
                     #expect(response.text.contains(cell(safe)), "\(formula)")
@@ -62,6 +62,17 @@ extension EndToEnd {
             }
             let lines = try await export(app, by: .marketing, ["format": "ndjson"])
             #expect(!lines.text.contains("'"), "JSON has no cells")
+        }
+
+        @Test(arguments: [",", ";"])
+        func file_isOneOfTheSpreadsheetsLanguage(separator: String) async throws {
+            let app = try await make()
+            let file = try await export(app, by: .marketing, ["spreadsheetSeparator": .string(separator)]).text
+            #expect(file.hasPrefix("\u{FEFF}" + ["carrier", "utcOffset", "location\r\n"].joined(separator: separator)))
+            #expect(file.contains("\r\n" + ["Telekom", "-18000", "52.52 13.4\r\n"].joined(separator: separator)))
+            #expect(file.contains("\r\n" + ["\"x;'=1+cmd|A0;y\"", "-18000"].joined(separator: separator)))
+            let refused = try await export(app, by: .marketing, ["spreadsheetSeparator": "|"])
+            #expect(refused.status == 400 && refused.text.contains("/spreadsheetSeparator"), "\(refused.text)")
         }
 
         /// Marketing's cursors are base64url and may begin with a hyphen.

@@ -6,7 +6,7 @@ import {h, replace} from '../core/dom.js';
 import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {number, t} from '../core/text.js';
+import {cellSeparator, number, t} from '../core/text.js';
 import {fieldGroups} from '../filter/fields.js';
 import {audienceLine} from '../filter/summary.js';
 import {asOf, fieldName, section} from '../parts/facts.js';
@@ -110,7 +110,10 @@ class ExportScreen extends Screen {
   /** Asks for the message and the count first, so that a fault is shown here and not instead of the download. */
   async #export() {
     const body = currentAudience.body({format: this.#format, fields: this.#chosen()});
-    if (this.#format === 'csv') body.spreadsheetSafe = this.#safe.checked;
+    if (this.#format === 'csv') {
+      body.spreadsheetSafe = this.#safe.checked;
+      if (this.#safe.checked) body.spreadsheetSeparator = cellSeparator;
+    }
     if (this.#message.value.trim()) body.message = this.#message.value.trim();
     try {
       if (!(await this.#hasValidMessage())) return;

@@ -151,10 +151,10 @@ export const audienceTexts = {
   'export.lead': ['The audience as a file.', 'Die Zielgruppe als Datei.'],
   'export.rows': [{one: 'row', other: 'rows'}, {one: 'Zeile', other: 'Zeilen'}],
   'export.format': 'Format',
-  'export.safe': ['Safe in a spreadsheet', 'Sicher in einer Tabelle'],
+  'export.safe': ['For a spreadsheet', 'Für eine Tabellenkalkulation'],
   'export.safeHint': [
-    'Adds \' before texts that a spreadsheet would run as formulas.',
-    'Setzt \' vor Texte, die eine Tabelle als Formeln ausführen würde.',
+    'Has the separators of your language, and \' before texts that a spreadsheet would run as formulas.',
+    'Mit den Trennzeichen Ihrer Sprache, und mit \' vor Texten, die sie als Formeln ausführen würde.',
   ],
   'export.fields': ['Fields', 'Felder'],
   'export.download': [

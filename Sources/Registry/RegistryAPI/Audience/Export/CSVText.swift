@@ -37,12 +37,13 @@ enum CSVText {
         return result
     }
 
-    /// Appends a field. It is quoted if it contains a comma, a quote or a line break, or is empty.
+    /// Appends a field. It is quoted if it contains a comma, a semicolon, a quote or a line break, or is
+    /// empty.
     ///
     /// - Parameter start: a prefix that needs no quotes.
     static func append(_ text: UnsafeRawBufferPointer, after start: [UInt8] = [], to bytes: inout [UInt8]) {
         let needsQuotes = text.hasWord {
-            $0.hasByte(0x2C) || $0.hasByte(0x22) || $0.hasByte(0x0D) || $0.hasByte(0x0A)
+            $0.hasByte(0x2C) || $0.hasByte(0x3B) || $0.hasByte(0x22) || $0.hasByte(0x0D) || $0.hasByte(0x0A)
         }
         guard needsQuotes || text.isEmpty else {
             bytes.append(contentsOf: start)

@@ -19,7 +19,7 @@ extension RegistryService {
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app),
-                    members: ["format", "fields", "after", "spreadsheetSafe", "message"]
+                    members: ["format", "fields", "after", "spreadsheetSafe", "spreadsheetSeparator", "message"]
                 ) { root in
                     try ExportOptions(root, names, call.caller)
                 }
@@ -30,7 +30,7 @@ extension RegistryService {
             let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
             let encoder = ExportEncoder(
                 options.fields, options.format, names, ids: ids, message: message,
-                isSpreadsheetSafe: options.isSpreadsheetSafe)
+                isSpreadsheetSafe: options.isSpreadsheetSafe, spreadsheet: options.spreadsheet)
             let slot = try await audiences.makeExportSlot()
             audit.read("audience export begun", options.metadata, by: call, in: request)
             return ServerResponse(
@@ -88,7 +88,13 @@ extension RegistryService {
     private static let countedRows = 10_000
 }
 
-/// The members `format`, `fields`, `after`, `spreadsheetSafe` and `message`.
+/// What a spreadsheet expects between the cells of CSV: a semicolon where the comma is the decimal separator.
+enum SpreadsheetSeparator: String, Sendable, CaseIterable {
+    case comma = ","
+    case semicolon = ";"
+}
+
+/// The members `format`, `fields`, `after`, `spreadsheetSafe`, `spreadsheetSeparator` and `message`.
 struct ExportOptions: Sendable {
     let format: ExportFormat
     let fields: [ExportField]
@@ -96,6 +102,8 @@ struct ExportOptions: Sendable {
     /// Whether the CSV is safe to open in a spreadsheet: any client can set the carrier and the device model. True by
     /// default for marketing, false for senders, whose programs need every byte unchanged.
     let isSpreadsheetSafe: Bool
+    /// Nil for RFC 4180, which programs expect.
+    let spreadsheet: SpreadsheetSeparator?
     let message: MessageReference?
 
     /// Nil after a fault.
@@ -103,26 +111,23 @@ struct ExportOptions: Sendable {
     /// - Throws: 403 for fields that the caller's role must not see.
     init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
         message = try MessageReference(root, caller)
-        let format = Self.format(root)
-        let after = root.cursor("after", names)
-        let fields = try Self.fields(root, format ?? .ndjson, caller)
-        let isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
-        guard let format, let fields else { return nil }
-        self.format = format
-        self.isSpreadsheetSafe = isSpreadsheetSafe
+        format = Self.choice("format", root) ?? .ndjson
+        after = root.cursor("after", names)
+        isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
+        spreadsheet = Self.choice("spreadsheetSeparator", root)
+        guard let fields = try Self.fields(root, format, caller) else { return nil }
         self.fields = fields
-        self.after = after
     }
 
-    private static func format(_ root: JSONObject) -> ExportFormat? {
-        guard let value = root.value("format") else { return .ndjson }
-        guard let name = value.text() else { return nil }
-        guard let format = ExportFormat(rawValue: name) else {
-            let names = ExportFormat.allCases.map(\.rawValue).joined(separator: ", ")
-            value.refuse(.unknownValue, "This must be one of \(names).")
-            return nil
-        }
-        return format
+    /// Nil without the member, and after a fault.
+    private static func choice<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: StaticString, _ root: JSONObject
+    ) -> Choice? {
+        guard let value = root.value(name), let text = value.text() else { return nil }
+        if let choice = Choice(rawValue: text) { return choice }
+        let names = Choice.allCases.map(\.rawValue).joined(separator: " ")
+        value.refuse(.unknownValue, "This must be one of \(names).")
+        return nil
     }
 
     private static func fields(

@@ -27,6 +27,7 @@ struct ExportEncoder: Sendable {
     private let fields: [ExportField]
     private let format: ExportFormat
     private let isSpreadsheetSafe: Bool
+    private let spreadsheet: SpreadsheetSeparator?
     private let names: InstallationNames
     private let ids: OpaqueNames?
     let message: HandedOutMessage?
@@ -42,12 +43,14 @@ struct ExportEncoder: Sendable {
     ///   - ids: required for the field `id`.
     ///   - message: the message whose receipts stand before the cursor, if there is one.
     ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe.
+    ///   - spreadsheet: what a spreadsheet expects between cells. CSV then begins with a byte order mark.
     init(
         _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil,
-        message: HandedOutMessage? = nil, isSpreadsheetSafe: Bool = false
+        message: HandedOutMessage? = nil, isSpreadsheetSafe: Bool = false, spreadsheet: SpreadsheetSeparator? = nil
     ) {
         self.format = format
         self.isSpreadsheetSafe = isSpreadsheetSafe && format == .csv
+        self.spreadsheet = spreadsheet
         self.names = names
         self.ids = ids
         cursorStart = names.cursorStart
@@ -62,7 +65,7 @@ struct ExportEncoder: Sendable {
         var parts: [Part] = []
         for field in self.fields {
             let start = prefixes.count
-            prefixes += Self.prefix(field, format, isFirst: parts.isEmpty)
+            prefixes += Self.prefix(field, format, spreadsheet, isFirst: parts.isEmpty)
             parts.append(Self.part(field, prefix: start..<prefixes.count, columns))
         }
         (self.prefixes, self.parts) = (prefixes, parts)
@@ -85,10 +88,12 @@ struct ExportEncoder: Sendable {
         fields.flatMap(\.columns).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
-    private static func prefix(_ field: ExportField, _ format: ExportFormat, isFirst: Bool) -> [UInt8] {
+    private static func prefix(
+        _ field: ExportField, _ format: ExportFormat, _ spreadsheet: SpreadsheetSeparator?, isFirst: Bool
+    ) -> [UInt8] {
         switch format {
         case .ndjson: Array("\(isFirst ? "{" : ",")\"\(field.name)\":".utf8)
-        case .csv: isFirst ? [] : [UInt8(ascii: ",")]
+        case .csv: isFirst ? [] : Array((spreadsheet?.rawValue ?? ",").utf8)
         }
     }
 
@@ -106,7 +111,9 @@ struct ExportEncoder: Sendable {
 
     /// The header line of CSV; empty for NDJSON.
     var header: [UInt8] {
-        format == .csv ? Array((fields.map(\.name).joined(separator: ",") + "\r\n").utf8) : []
+        guard format == .csv else { return [] }
+        let names = fields.map(\.name).joined(separator: spreadsheet?.rawValue ?? ",")
+        return Array(((spreadsheet == nil ? "" : "\u{FEFF}") + names + "\r\n").utf8)
     }
 
     /// The rows as text, one line each.
