@@ -67,8 +67,8 @@ extension EndToEnd {
             Statement("snap", ChangeStatements.snap), Statement("step", ChangeStatements.step),
             Statement("leave", GuardStatements.leaveSessions), Statement("keep session", GuardStatements.keepSession),
             Statement("add logouts", GuardStatements.addInstallationLogouts),
-            Statement("begin owners", OwnerStatements.begin), Statement("events", EventStatements.appendOnCitus),
-            Statement("topics", TopicsEventStatements.appendOnCitus), Statement("deltas", RollUpDeltaStatements.append),
+            Statement("begin owners", OwnerStatements.begin), Statement("events", EventStatements.appendSQL),
+            Statement("deltas", RollUpDeltaStatements.append),
             Statement("counters", NotificationStatements.addCounters),
             Statement("add notifications", NotificationStatements.add),
             Statement("remember", NotificationStatements.remember), Statement("receipts", ReceiptStatements.countSQL),
@@ -88,7 +88,7 @@ extension EndToEnd {
         @Test(
             arguments: [
                 Statement("lookUpOnCitus", RegistrationStatements.lookUpOnCitus),
-                Statement("checkOrder", RegistrationStatements.checkOrder), Statement("users", GuardStatements.users),
+                Statement("users", GuardStatements.users),
                 Statement("sessions", GuardStatements.sessions),
                 Statement("logouts", GuardStatements.installationLogouts),
             ])

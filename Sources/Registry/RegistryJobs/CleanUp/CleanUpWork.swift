@@ -141,7 +141,7 @@ struct CleanUpWork {
                 : changes(batch.step, of: found, in: app, at: Timestamp(now))
             try changes.check(changes.rows.map { try session.execute($0) })
             let moment = try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
-            let rest = changes.others(at: moment) + changes.records(at: moment).statements()
+            let rest = changes.others(at: moment)
             for statement in rest { _ = try session.execute(statement) }
             _ = try session.execute(
                 batch.isUndone

@@ -53,11 +53,14 @@ struct ImportSet {
         }
         try writeOwners(of: chosen, expectingNew: isNew, session)
         // After the waits for deletions of the same ids: their events come earlier.
-        try copyEvents(chosen, at: Self.moment(session).position, session)
+        let written = try Self.moment(session)
+        try copyEvents(chosen, at: written.position, session)
         if let counts = delta(of: chosen).statement(in: app) { _ = try session.execute(counts) }
         if !isNew {
             let ids = chosen.rows.map(\.id.rawValue)
-            _ = try session.execute(RegistrationStatements.checkOrder(of: ids, in: app, at: chosen.moment.time))
+            let check = RegistrationStatements.checkOrder(
+                of: ids, in: app, at: written, writing: written.eventIDs.lowerBound ... .max)
+            _ = try session.execute(check)
         }
         return chosen.counts
     }

@@ -113,27 +113,11 @@ package struct ChangeSet: Sendable {
             holders[token] = holders[token] == .some(holder) ? nil : holders[token] ?? .some(nil)
         }
     }
-
-    package func records(at moment: Moment) -> EventRecords {
-        EventRecords(events, topicsEvents, in: app, at: moment.position)
-    }
 }
 
 // MARK: - Statements
 
 extension ChangeSet {
-    /// All but the events.
-    func statements(at moment: Moment) -> [PostgresStatement] { rows + others(at: moment) }
-
-    /// They run after the events are written.
-    var checks: [PostgresStatement] {
-        guard !inserted.isEmpty else { return [] }
-        return [
-            RegistrationStatements.checkOrder(
-                of: inserted.map(\.installation.key.installID.rawValue), in: app, at: time)
-        ]
-    }
-
     /// The writes of installations.
     package var rows: [PostgresStatement] {
         let app = app.rawValue
@@ -188,6 +172,12 @@ extension ChangeSet {
                 delta.statement(in: app),
                 left.isEmpty ? nil : GuardStatements.leave(left, in: app, number: moment.number),
                 tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
+                EventStatements.append(events, topicsEvents, in: app, at: moment),
+                inserted.isEmpty
+                    ? nil
+                    : RegistrationStatements.checkOrder(
+                        of: inserted.map(\.installation.key.installID.rawValue), in: app, at: moment,
+                        writing: moment.eventIDs),
             ].compactMap(\.self)
     }
 }
@@ -198,9 +188,7 @@ extension PostgresTransaction {
     func commit(_ changes: ChangeSet, at moment: Moment, after first: [PostgresStatement] = []) async throws
         -> [PostgresResult]
     {
-        let results = try await commit(
-            after: first + changes.statements(at: moment), recording: changes.records(at: moment),
-            then: changes.checks)
+        let results = try await commit(after: first + changes.rows + changes.others(at: moment))
         EventMeters.count(changes.events)
         EventMeters.count(changes.topicsEvents)
         return results

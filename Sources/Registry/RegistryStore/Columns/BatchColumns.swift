@@ -20,9 +20,9 @@ package struct BatchColumns<Row>: Sendable {
         }
 
         /// A column of text arrays. In a batch each value is sent as an array literal, alone as an array.
-        init(_ name: StaticString, texts: @escaping @Sendable (Row) -> [String]) {
+        init(_ name: StaticString, texts: @escaping @Sendable (Row) -> [String]?) {
             column = ColumnList.Column(name: name.description, type: "text", cast: nil, elementCast: "text[]")
-            bind = { binds, rows in binds.bind(rows.map { arrayLiteral(texts($0)) }) }
+            bind = { binds, rows in binds.bind(rows.map { texts($0).map(arrayLiteral) }) }
             bindAlone = { binds, row in binds.bind(texts(row)) }
         }
 

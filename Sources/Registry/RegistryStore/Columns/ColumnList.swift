@@ -74,3 +74,20 @@ package struct ColumnList: Sendable {
         PostgresSQL(trusted: parts.joined(separator: ", "))
     }
 }
+
+/// The source of an INSERT … SELECT of one app: rows, beside the app's row of `rollup_state`, which it has from its
+/// creation on.
+///
+/// Citus executes such a statement on the app's node, as one task, if the SELECT reads a table that lies beside the
+/// target. If it reads arrays alone, Citus executes it on the coordinator and copies its rows to the node, by several
+/// statements. There the SELECT list must not call a VOLATILE function (`clock_timestamp`, `nextval`), and calls of a
+/// STABLE one (`pg_current_xact_id`) are executed on the coordinator. PostgreSQL reads the row in some microseconds.
+enum AppRow {
+    /// An expression: the app's number, `$1`.
+    static let app: PostgresSQL = "state.app_id"
+
+    /// A FROM item.
+    static func beside(_ rows: PostgresSQL) -> PostgresSQL {
+        "(SELECT app_id FROM rollup_state WHERE app_id = $1) AS state CROSS JOIN \(sql: rows)"
+    }
+}

@@ -126,7 +126,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         try changes.check(results.dropLast())
         let moment = try Moment(results[rows.count])
         let others = await offLoop { changes.others(at: moment) }
-        try await transaction.commit(after: others, recording: changes.records(at: moment))
+        try await transaction.commit(after: others)
         EventMeters.count(changes.events)
     }
 }

@@ -82,73 +82,80 @@ enum EventStatements {
 
     // MARK: Writing
 
-    /// - Parameter ids: of `drawIDs`, on Citus; nil: PostgreSQL draws them.
+    /// Nil without events.
     static func append(
-        _ events: [TokenEvent], in app: AppNumber, at position: Int64, ids: [Int64]? = nil
-    ) -> PostgresStatement {
-        PostgresStatement(ids == nil ? appendSQL : appendOnCitus) { binds in
+        _ events: [TokenEvent], _ topicsEvents: [TopicsEvent], in app: AppNumber, at moment: Moment
+    ) -> PostgresStatement? {
+        let rows = events.map(EventRow.init) + topicsEvents.map(EventRow.init)
+        guard !rows.isEmpty else { return nil }
+        assert(rows.count <= moment.eventIDs.count, "a transaction has a limited number of events")
+        return PostgresStatement(appendSQL) { binds in
             binds.bind(app.rawValue)
-            binds.bind(position)
-            if let ids { binds.bind(ids) }
-            TokenEvent.batch.bind(events, to: &binds)
+            binds.bind(moment.position)
+            binds.bind(Array(moment.eventIDs.prefix(rows.count)))
+            EventRow.batch.bind(rows, to: &binds)
         }
     }
 
-    /// Every call that changes a binding (R12): writes events.
-    private static let appendSQL = PreparedSQL(
+    /// Every call that changes a binding or choices about topics (R12): writes events.
+    static let appendSQL = PreparedSQL(
         """
-        INSERT INTO token_event (app_id, position, \(sql: TokenEvent.batch.list.names))
-        SELECT $1, $2, \(sql: TokenEvent.batch.list.values) FROM \(sql: TokenEvent.batch.list.unnest(from: 3))
+        INSERT INTO token_event (app_id, position, id, \(sql: EventRow.batch.list.names))
+        SELECT \(sql: AppRow.app), $2, k.id, \(sql: EventRow.batch.list.values)
+        FROM \(sql: AppRow.beside((ColumnList.id + EventRow.batch.list).unnest(from: 3)))
         """)
-
-    /// Every call that changes a binding, on Citus (R12): writes events.
-    static let appendOnCitus = PreparedSQL(
-        insertNumbered(TokenEvent.batch.list.names, TokenEvent.batch.list.values, of: TokenEvent.batch.list),
-        values: InsertedValues(
-            """
-            INSERT INTO token_event (app_id, position, id, \(sql: TokenEvent.batch.list.names)) OVERRIDING SYSTEM VALUE
-            """,
-            row: "$1, $2, \(sql: (ColumnList.id + TokenEvent.batch.list).placeholders(from: 3))", scalars: 2,
-            arrays: TokenEvent.batch.list.count + 1))
-
-    /// An INSERT of events on Citus. `$1` is the app, `$2` the position, `$3` are the ids.
-    ///
-    /// - Parameters:
-    ///   - names: the columns to write.
-    ///   - values: their values.
-    ///   - rows: the arrays from `$4` on.
-    static func insertNumbered(_ names: PostgresSQL, _ values: PostgresSQL, of rows: ColumnList) -> PostgresSQL {
-        let source = AppSource(isDistributed: true)
-        return """
-            INSERT INTO token_event (app_id, position, id, \(sql: names)) OVERRIDING SYSTEM VALUE
-            SELECT \(sql: source.app), $2, k.id, \(sql: values)
-            FROM \(sql: source.beside((ColumnList.id + rows).unnest(from: 3)))
-            """
-    }
-
-    /// Every call that changes a binding, on Citus (R12): draws the ids of its events.
-    /// `$1` is their number. Runs after the installations are written, so that the events of one ascend.
-    static let drawIDs = PreparedSQL(
-        "SELECT ARRAY(SELECT nextval('token_event_id_seq') FROM generate_series(1, $1::bigint))")
 
     /// Service, at start (R12): begins another epoch of cursors after a restored dump.
     static let adoptRestoredEvents: PostgresStatement = "SELECT adopt_restored_events()"
 }
 
-extension TokenEvent {
-    fileprivate static let batch = BatchColumns<TokenEvent>([
-        .init("install_id", "text") { $0.key.installID.rawValue },
+/// An event as a row of `token_event`.
+private struct EventRow {
+    let installID: InstallID?
+    let kind: EventKind
+    let reason: TokenEvent.Reason
+    let actor: String?
+    let at: Timestamp
+    let provider: Provider?
+    let tokenSHA256: [UInt8]?
+    let userID: UserID?
+    let previousUserID: UserID?
+    let state: InstallationState?
+    let generationBefore: Int64?
+    let generationAfter: Int64?
+    let topics: [TopicSlug]?
+
+    init(_ event: TokenEvent) {
+        (installID, kind, reason, actor) = (event.key.installID, event.kind, event.reason, event.actor)
+        (at, provider, tokenSHA256) = (event.at, event.provider, event.tokenSHA256)
+        (userID, previousUserID, state) = (event.userID, event.previousUserID, event.state)
+        (generationBefore, generationAfter, topics) = (event.generationBefore, event.generationAfter, nil)
+    }
+
+    /// Choices change no generation.
+    init(_ event: TopicsEvent) {
+        let installation = event.installation
+        (installID, kind, reason, actor) = (installation?.key.installID, .topicsChanged, event.reason, event.actor)
+        (at, provider, tokenSHA256) = (event.at, installation?.provider, installation?.tokenSHA256)
+        (userID, previousUserID, state) = (event.userID, event.previousUserID, installation?.state)
+        (generationBefore, generationAfter) = (installation?.generation, installation?.generation)
+        topics = event.topics
+    }
+
+    static let batch = BatchColumns<EventRow>([
+        .init("install_id", "text") { $0.installID?.rawValue },
         .init("event", "text", cast: "event_kind") { $0.kind.rawValue },
         .init("reason", "text") { $0.reason.rawValue },
         .init("actor", "text") { $0.actor },
         .init("at", "timestamptz") { $0.at.postgres },
-        .init("provider", "text", cast: "provider") { $0.provider.rawValue },
+        .init("provider", "text", cast: "provider") { $0.provider?.rawValue },
         .init("token_sha256", "bytea") { $0.tokenSHA256 },
         .init("user_id", "text") { $0.userID?.rawValue },
         .init("previous_user_id", "text") { $0.previousUserID?.rawValue },
-        .init("state", "text", cast: "installation_state") { $0.state.rawValue },
+        .init("state", "text", cast: "installation_state") { $0.state?.rawValue },
         .init("generation_before", "bigint") { $0.generationBefore },
         .init("generation_after", "bigint") { $0.generationAfter },
+        .init("topics", texts: { $0.topics?.map(\.rawValue) }),
     ])
 }
 

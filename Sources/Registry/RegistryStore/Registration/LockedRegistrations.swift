@@ -170,10 +170,17 @@ package struct Moment: Sendable {
     package let time: Timestamp
     package let position: Int64
     package let number: Int64
+    /// The ids of the events that it writes are the first ones of these.
+    package let eventIDs: ClosedRange<Int64>
+
+    /// The increment of the sequence of ids.
+    private static let eventsMax: Int64 = 32_768
 
     /// - Parameter rows: of `RegistrationStatements.now`.
     package init(_ rows: PostgresResult) throws {
         time = Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self))
         (position, number) = (try rows[0].decode(1), try rows[0].decode(2))
+        let first: Int64 = try rows[0].decode(3)
+        eventIDs = first...first + Self.eventsMax - 1
     }
 }

@@ -32,7 +32,10 @@ package enum RegistrationStatements {
     /// Runs after the locks: every transaction that this one waited for has ended, so the position and the number are
     /// above theirs.
     package static let now = PreparedSQL(
-        "SELECT clock_timestamp(), \(sql: EventStatements.position), nextval('change_number')")
+        """
+        SELECT clock_timestamp(), \(sql: EventStatements.position), nextval('change_number'),
+            nextval('token_event_id_seq')
+        """)
 
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
 
@@ -133,44 +136,36 @@ package enum RegistrationStatements {
 
     // MARK: After the changes
 
+    /// The INSERT of an installation may wait for the deletion of an earlier one with its id. The event of its creation
+    /// has a position and an id from before the wait, so it may come before the event of the deletion. This statement
+    /// looks at the newest other event of each id. If that comes later, it divides by zero, which rolls the transaction
+    /// back (`isLostRace`).
+    ///
+    /// - Parameters:
+    ///   - moment: whose position the written events have.
+    ///   - eventIDs: those of the written events are among them.
+    static func checkOrder(
+        of installIDs: [String], in app: AppNumber, at moment: Moment, writing eventIDs: ClosedRange<Int64>
+    ) -> PostgresStatement {
+        PostgresStatement(
+            checkOrder, app.rawValue, installIDs, moment.time.postgres, eventIDs.lowerBound, eventIDs.upperBound,
+            moment.position)
+    }
+
     /// PUT …/installations/{installId} (R12): checks that no event of a created id comes later.
     /// `$2` are the new installations, `$3` is about the time of their creation.
     ///
-    /// The INSERT may wait for the deletion of an earlier installation with this id. Its event then has a position from
-    /// before the wait, which may be lower than the deletion's. This statement compares the two newest events. If the
-    /// order is wrong, it divides by zero, which rolls the transaction back (`isLostRace`).
-    ///
-    /// The two bounds of the time limit the scan to two months; ORDER BY with LIMIT forces a scan of the index. On
-    /// Citus, where a statement of one table is planned once for a session, it reads all events of that time.
+    /// The two bounds of the time limit the scan to two months; ORDER BY with LIMIT forces a scan of the index.
     static let checkOrder = PreparedSQL(
         """
         SELECT 1 / CASE WHEN EXISTS (
             SELECT FROM unnest($2::text[]) AS k (install_id)
             CROSS JOIN LATERAL (
-                SELECT id, position FROM token_event WHERE \(sql: isOfCreated)
-                ORDER BY id DESC OFFSET 1 LIMIT 1) AS before
-            CROSS JOIN LATERAL (
-                SELECT position FROM token_event WHERE \(sql: isOfCreated) AND id > before.id
-                ORDER BY id DESC LIMIT 1) AS last
-            WHERE last.position < before.position
-        ) THEN 0 ELSE 1 END
-        """,
-        distributed: """
-            SELECT 1 / CASE WHEN (array_agg(position ORDER BY id DESC))[1] < (array_agg(position ORDER BY id DESC))[2]
-                THEN 0 ELSE 1 END
-            FROM token_event
-            WHERE app_id = $1 AND install_id = ANY ($2)
-                AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
-            GROUP BY install_id
-            """)
-
-    private static let isOfCreated: PostgresSQL = """
-        app_id = $1 AND install_id = k.install_id
+                SELECT id, position FROM token_event
+                WHERE app_id = $1 AND install_id = k.install_id AND id NOT BETWEEN $4 AND $5
                     AND at BETWEEN $3::timestamptz - interval '1 day' AND $3::timestamptz + interval '1 day'
-        """
-
-    package static func checkOrder(of installIDs: [String], in app: AppNumber, at time: Timestamp) -> PostgresStatement
-    {
-        PostgresStatement(checkOrder, app.rawValue, installIDs, time.postgres)
-    }
+                ORDER BY id DESC LIMIT 1) AS other
+            WHERE other.id > $5 OR other.position > $6
+        ) THEN 0 ELSE 1 END
+        """)
 }
