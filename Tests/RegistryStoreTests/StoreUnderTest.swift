@@ -101,6 +101,9 @@ func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void
                 resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: pools[1],
                 configuration: configuration)
             group.addTask { await store.coalescer.run() }
+            for app: Int32 in [1, 2, 3, 99] {
+                _ = try await pools[1].execute(RollUpStatements.addState(AppNumber(app)))
+            }
             try await body(store)
             group.cancelAll()
             try await group.waitForAll()

@@ -5,6 +5,8 @@ import PushRegistry
 /// The shared resources of the stores of one event loop.
 public struct LoopResources: Sendable {
     public let postgres: PostgresClient
+    /// Whether PostgreSQL is the coordinator of a Citus cluster.
+    let isDistributed: Bool
     let cells: RollUpCells
     /// The turns of transactions that may wait for locks: few at a time, so that other connections of the loop stay
     /// free.
@@ -24,26 +26,26 @@ public struct LoopResources: Sendable {
     public var loop: EventLoop { postgres.loop }
 
     /// Those of all loops of a process, which share the known cells.
-    public static func sharing(_ pools: [PostgresClient]) -> [LoopResources] {
+    public static func sharing(_ pools: [PostgresClient], isDistributed: Bool = false) -> [LoopResources] {
         let cells = RollUpCells()
-        return pools.map { LoopResources($0, cells) }
+        return pools.map { LoopResources($0, cells, isDistributed: isDistributed) }
     }
 
-    public init(postgres: PostgresClient) {
-        self.init(postgres, RollUpCells())
+    public init(postgres: PostgresClient, isDistributed: Bool = false) {
+        self.init(postgres, RollUpCells(), isDistributed: isDistributed)
     }
 
-    init(_ postgres: PostgresClient, _ cells: RollUpCells) {
+    init(_ postgres: PostgresClient, _ cells: RollUpCells, isDistributed: Bool = false) {
+        func turns(_ count: Int) -> Turns {
+            Turns(
+                loop: postgres.loop, count: isDistributed ? Self.turnsOnCitusMax : count, waitingMax: Self.waitingMax,
+                waitMax: Self.waitMax)
+        }
         self.postgres = postgres
+        self.isDistributed = isDistributed
         self.cells = cells
-        lone = Self.turns(Self.loneMax, of: postgres)
-        contended = Self.turns(Self.contendedMax, of: postgres)
-    }
-
-    private static func turns(_ count: Int, of postgres: PostgresClient) -> Turns {
-        Turns(
-            loop: postgres.loop, count: postgres.isDistributed ? turnsOnCitusMax : count, waitingMax: waitingMax,
-            waitMax: waitMax)
+        lone = turns(Self.loneMax)
+        contended = turns(Self.contendedMax)
     }
 }
 
@@ -55,7 +57,14 @@ extension LoopResources {
     ///
     /// - Throws: what `body` throws; `StoreError.unavailable`.
     func serving<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
-        guard postgres.isDistributed else { return try await body() }
+        guard isDistributed else { return try await body() }
         return try await outages.serving(app, on: loop, body)
+    }
+
+    /// As `serving`, with the errors of ``RegistryStore/storing(refusing:_:)``.
+    func storing<Value, Refusal: Error>(
+        _ app: AppNumber, refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
+    ) async throws -> Value {
+        try await RegistryStore.storing(refusing: refusing) { try await serving(app, body) }
     }
 }

@@ -29,8 +29,8 @@ extension EndToEnd {
         /// A statement that Citus executes in steps may fetch all rows of an app in one of them.
         @Test(
             arguments: [
-                Statement("lookUpOnCitus", RegistrationStatements.lookUpOnCitus),
-                Statement("changeAlone", RegistrationStatements.changeAlone),
+                Statement("lookUp", RegistrationStatements.lookUp),
+                Statement("change", RegistrationStatements.change),
                 Statement("lock", RegistrationStatements.lock), Statement("holders", HolderStatements.lockSQL),
                 Statement("moved holders", HolderStatements.moveSQL), Statement("users", GuardStatements.users),
                 Statement("sessions", GuardStatements.sessions),
@@ -47,10 +47,10 @@ extension EndToEnd {
                 Statement("forget registrant", UserStatements.forgetRegistrant),
                 Statement("forget owners", UserStatements.forgetFormerOwners),
                 Statement("delete owners", UserStatements.deleteOwners),
-                Statement("texts", RollUpCellStatements.addTextsOnCitus),
-                Statement("cells", RollUpCellStatements.addCellsOnCitus),
+                Statement("texts", RollUpCellStatements.addTexts),
+                Statement("cells", RollUpCellStatements.addCells),
                 Statement("find cells", RollUpCellStatements.find),
-                Statement("notifications", NotificationStatements.statesOnCitus),
+                Statement("notifications", NotificationStatements.states),
             ] + Self.inserts)
         func statement_isExecutedOnTheNodeOfItsApp_inOneStep(_ statement: Statement) async throws {
             let plan = try await statement.plan()
@@ -61,8 +61,7 @@ extension EndToEnd {
         /// What registrations, feedback, logouts, topics, notifications and receipts insert.
         private static let inserts = [
             Statement("add holders", HolderStatements.addSQL), Statement("insert", ChangeStatements.insert),
-            Statement("keep snapshots", ChangeStatements.keepSnapshots),
-            Statement("keep revisions", RegistrationStatements.keepRevisions),
+            Statement("keep snapshots", SnapshotStatements.keep),
             Statement("touch", RegistrationStatements.touch), Statement("bind", ChangeStatements.bind),
             Statement("snap", ChangeStatements.snap), Statement("step", ChangeStatements.step),
             Statement("leave", GuardStatements.leaveSessions), Statement("keep session", GuardStatements.keepSession),
@@ -87,7 +86,7 @@ extension EndToEnd {
         /// Citus plans a join or an INSERT … SELECT at each execution, which costs more than the execution.
         @Test(
             arguments: [
-                Statement("lookUpOnCitus", RegistrationStatements.lookUpOnCitus),
+                Statement("lookUp", RegistrationStatements.lookUp),
                 Statement("users", GuardStatements.users),
                 Statement("sessions", GuardStatements.sessions),
                 Statement("logouts", GuardStatements.installationLogouts),
@@ -102,7 +101,7 @@ extension EndToEnd {
             #expect(plans == 2, "Five executions have plans of their own.")
         }
 
-        /// A statement of the store as Citus gets it.
+        /// A statement of the store.
         struct Statement: Sendable, CustomTestStringConvertible {
             let testDescription: String
             private let sql: PreparedSQL
@@ -131,7 +130,7 @@ extension EndToEnd {
             ) async throws -> Value {
                 let name = "planned_" + String(UInt64.random(in: 0 ... .max), radix: 36)
                 return try await Registry.shared.database.withTransaction { transaction in
-                    _ = try await transaction.run("PREPARE \(name) AS \(sql.distributedText ?? sql.text)")
+                    _ = try await transaction.run("PREPARE \(name) AS \(sql.text)")
                     let count: Int64 = try await transaction.execute(
                         "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = \(name)")[0]
                         .decode(0)

@@ -108,7 +108,7 @@ struct OverloadTests {
                 let running = Task { await coalescer.run() }
                 // Both queues full, and as many again as a look-up and the writers may hold.
                 let errors = await withTaskGroup(of: StoreError?.self) { group in
-                    for _ in 0..<(2 * ReadCoalescer<RegistrationLookUp.Item>.waitingMax + 2_048) {
+                    for _ in 0..<(2 * ReadCoalescer<RegistrationLookUp>.waitingMax + 2_048) {
                         group.addTask { await coalescer.error(of: registration) }
                     }
                     let first = await group.next()

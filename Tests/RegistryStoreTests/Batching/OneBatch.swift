@@ -20,11 +20,11 @@ extension StoreUnderTest {
 
     /// Looks up all of them, and returns those that must be written.
     func find(_ registrations: [Registration]) async throws -> [PendingRegistration] {
-        let batch = registrations.map { RegistrationLookUp.Item($0) }
-        let lookUp = RegistrationLookUp(isDistributed: false)
-        let results = try await pool.execute(lookUp.statements(batch[0].app, batch))
-        return try zip(batch, lookUp.results(of: batch, in: results)).compactMap { item, found in
-            guard case .changed(let pending) = try found.get().decision(about: item.sent) else { return nil }
+        let batch = registrations.map { RegistrationLookUp($0) }
+        let rows = try await pool.execute(RegistrationLookUp.statement(for: batch, of: batch[0].app))
+        let findings = try RegistrationLookUp.findings(of: batch, in: rows, at: .now())
+        return try zip(batch, findings).compactMap { lookUp, found in
+            guard case .changed(let pending) = try found.get().decision(about: lookUp.sent) else { return nil }
             return pending
         }
     }

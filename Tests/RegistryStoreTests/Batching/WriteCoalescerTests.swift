@@ -43,11 +43,10 @@ struct WriteCoalescerTests {
     ) async throws -> [Int] {
         let loop = EventLoop(name: "test")
         defer { loop.stop() }
-        let configuration = try PostgresConfiguration(
-            "host=unused", transactionSettings: isDistributed ? ["SET LOCAL lock_timeout = '100ms'"] : [])
-        let pool = PostgresClient(configuration, on: loop, limits: .init(), logger: Logger(label: "test"))
+        let pool = PostgresClient(
+            try PostgresConfiguration("host=unused"), on: loop, limits: .init(), logger: Logger(label: "test"))
         let coalescer = WriteCoalescer<Write>(
-            LoopResources(postgres: pool), meters: WriteMeters("test"), body: body)
+            LoopResources(postgres: pool, isDistributed: isDistributed), meters: WriteMeters("test"), body: body)
         // On the loop from the start: beside other tests, it may take long to get a thread, and writes expire.
         return try await withTaskExecutorPreference(loop) {
             // Ends with this scope.

@@ -25,41 +25,41 @@ struct RollUpOverflowTests {
         }
     }
 
-    @Test(arguments: [false, true]) func newCombinations_shareACell_beyondTheLimit(drawsNumbers: Bool) async throws {
+    @Test func newCombinations_shareACell_beyondTheLimit() async throws {
         try await TestStores.with { stores in
             let keys = ["x1", "x2"].map { locale in
                 RollUpCells.Key(
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
-            var creation = RollUpCellCreation(keys, mayAdd: false, drawsNumbers: drawsNumbers)
+            var creation = RollUpCellCreation(keys, mayAdd: false)
             try await creation.run(on: stores.postgres, .batch)
             #expect(Set(creation.numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
         }
     }
 
-    @Test(arguments: [false, true]) func texts_areAskedForOnce(drawsNumbers: Bool) async throws {
+    @Test func texts_areAskedForOnce() async throws {
         try await TestStores.with { stores in
-            let first = try await create("de", drawsNumbers: drawsNumbers, in: stores)
-            let same = try await create("de", first.texts, drawsNumbers: drawsNumbers, in: stores)
-            let other = try await create("fr", same.texts, drawsNumbers: drawsNumbers, in: stores)
-            #expect([first.units, same.units, other.units] == (drawsNumbers ? [3, 3, 3] : [2, 1, 2]))
+            let first = try await create("de", in: stores)
+            let same = try await create("de", first.texts, in: stores)
+            let other = try await create("fr", same.texts, in: stores)
+            #expect([first.units, same.units, other.units] == [3, 2, 3])
             #expect(same.numbers == first.numbers && other.numbers != first.numbers)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE time_zone_offset <> 0") == 0)
         }
     }
 
     /// The first two differ in an offset that does not count, the third has a cell, and the fourth has none.
-    @Test(arguments: [false, true]) func numbers_areThoseOfTheKeys(drawsNumbers: Bool) async throws {
+    @Test func numbers_areThoseOfTheKeys() async throws {
         try await TestStores.with { stores in
-            let known = try await create("fr", drawsNumbers: drawsNumbers, in: stores)
+            let known = try await create("fr", in: stores)
             let keys = [("de", Int32(0)), ("de", 3600), ("fr", 0), ("ab", 0)].map { locale, offset in
                 RollUpCells.Key(
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: offset, systemName: "iOS", systemVersion: "26.5")
             }
-            var creation = RollUpCellCreation(keys, mayAdd: true, texts: known.texts, drawsNumbers: drawsNumbers)
+            var creation = RollUpCellCreation(keys, mayAdd: true, texts: known.texts)
             try await creation.run(on: stores.postgres, .batch)
             let locales = try await stores.postgres.execute(
                 """
@@ -84,12 +84,12 @@ struct RollUpOverflowTests {
 
     private func create(
         _ locale: String, zone: String = "Europe/Berlin", _ texts: RollUpTexts = RollUpTexts(),
-        drawsNumbers: Bool = false, in stores: TestStores
+        in stores: TestStores
     ) async throws -> (numbers: [Int64], texts: RollUpTexts, units: Int) {
         let key = RollUpCells.Key(
             app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale, zone: zone,
             offset: 7200, systemName: "iOS", systemVersion: "26.5")
-        var creation = RollUpCellCreation([key], mayAdd: true, texts: texts, drawsNumbers: drawsNumbers)
+        var creation = RollUpCellCreation([key], mayAdd: true, texts: texts)
         var (unit, units): ([PostgresStatement]?, Int) = (creation.first, 0)
         while let statements = unit {
             units += 1

@@ -180,7 +180,10 @@ struct RollUpRepairTests {
         Damage(["rollup-recount"], "DELETE FROM rollup_expiry"),
         Damage(["rollup-recount"], "UPDATE rollup_expiry SET expires_at = expires_at + interval '1 day'"),
         Damage(
-            ["rollup-recount"], "INSERT INTO rollup_expiry SELECT app_id, 0, now(), cell, 3 FROM rollup_cube LIMIT 1"),
+            ["rollup-recount"],
+            """
+            INSERT INTO rollup_expiry SELECT app_id, 0, now(), number, 3 FROM rollup_cell WHERE is_admitted LIMIT 1
+            """),
         Damage(
             ["rollup-recount"],
             """

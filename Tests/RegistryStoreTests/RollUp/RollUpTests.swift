@@ -94,7 +94,7 @@ struct RollUpTests {
             limits.ageMax = .milliseconds(50)
             limits.batch = 2
             limits.vacuumAfter = 0
-            let folder = RollUpFolder(postgres: stores.postgres, limits: limits)
+            let folder = RollUpFolder(LoopResources(postgres: stores.postgres), limits: limits)
             let task = Task { await folder.run() }
             for number in 10..<21 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
             try await eventually { try await stores.waitingDeltas() == 0 }
@@ -115,7 +115,7 @@ struct RollUpTests {
     private func whileFolding(
         _ stores: TestStores, _ limits: RollUpFolder.Limits, _ body: () async throws -> Void
     ) async throws {
-        let folder = RollUpFolder(postgres: stores.postgres, limits: limits)
+        let folder = RollUpFolder(LoopResources(postgres: stores.postgres), limits: limits)
         let task = Task { await folder.run() }
         defer { task.cancel() }
         try await body()

@@ -44,13 +44,13 @@ struct UnusedCellsTests {
         }
     }
 
-    @Test(arguments: [false, true]) func cell_stays_whenItIsLookedUpAfterTheMark(drawsNumbers: Bool) async throws {
+    @Test func cell_stays_whenItIsLookedUpAfterTheMark() async throws {
         try await TestStores.with { stores in
             let number = try await stores.abandon("x")
             for mayAdd in [true, false] {
                 try await stores.passNight()
                 #expect(try await stores.marks() == 1)
-                var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: mayAdd, drawsNumbers: drawsNumbers)
+                var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: mayAdd)
                 try await creation.run(on: stores.postgres, .batch)
                 #expect(creation.numbers == [number] && creation.added == (mayAdd ? 0 : 1))
                 #expect(try await stores.marks() == 0)
@@ -59,7 +59,7 @@ struct UnusedCellsTests {
             #expect(try await stores.locales().contains("x"))
             try await stores.passNight()
             #expect(try await stores.locales() == ["kept"])
-            var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: true, drawsNumbers: drawsNumbers)
+            var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
             try await creation.run(on: stores.postgres, .batch)
             #expect(creation.numbers != [number] && creation.added == 1)
         }

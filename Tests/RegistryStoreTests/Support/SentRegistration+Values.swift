@@ -34,7 +34,7 @@ extension RegistrationCoalescer {
     }
 }
 
-extension RegistrationLookUp.Item {
+extension RegistrationLookUp {
     init(_ registration: Registration) {
         self.init(sent: SentRegistration(registration), directoryVersion: nil)
     }

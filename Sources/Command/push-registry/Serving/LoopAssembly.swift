@@ -68,7 +68,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     }
 
     private let parts: [LoopParts]
-    private let folding: PostgresClient
+    private let foldingResources: LoopResources
     /// The session that creates partitions of history.
     private let partitioning: PostgresConfiguration
     private let admin: AdminKey
@@ -106,7 +106,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 sessions.registrations, on: loop, limits: Self.loopLimits(isDistributed: sessions.isDistributed),
                 name: loop.name, logger: logger)
         }
-        let resources = LoopResources.sharing(pools)
+        let resources = LoopResources.sharing(pools, isDistributed: sessions.isDistributed)
         let installations = PostgresInstallationStore.stores(on: resources)
         let cubes = CubeCache()
         let unusablePolicies = UnusablePolicies { app in
@@ -129,9 +129,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 audiences: PostgresAudienceStore(
                     postgres: audiencePostgres, limits: audiences.limits, cubes: cubes))
         }
-        folding = PostgresClient(
-            sessions.folding, on: loops[0], limits: Self.foldingLimits, name: "folding",
-            logger: logger)
+        let folding = PostgresClient(
+            sessions.folding, on: loops[0], limits: Self.foldingLimits, name: "folding", logger: logger)
+        foldingResources = LoopResources(postgres: folding, isDistributed: sessions.isDistributed)
         partitioning = try database.configuration
         self.admin = admin
         self.keySets = keySets
@@ -223,8 +223,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
                     group.addTask(executorPreference: parts.loop) { await parts.directory.run() }
                     group.addTask(executorPreference: parts.loop) { await parts.messages.run() }
                 }
+                let folding = foldingResources.postgres
                 group.addTask { await folding.run() }
-                group.addTask { await RollUpFolder(postgres: folding).run() }
+                group.addTask { await RollUpFolder(foldingResources).run() }
                 group.addTask { await MessageFolder(postgres: folding).run() }
                 group.addTask { await TableAnalyzer(postgres: folding).run() }
                 group.addTask { await keyUses.run(on: folding) }

@@ -14,8 +14,8 @@ public struct PostgresConfiguration: Sendable {
 
     let connectionString: ConnectionString
     let settings: [String: String]
-    /// `SET LOCAL` statements at the start of each transaction, for a distributed engine: the settings of a session
-    /// stay on the session's node, these reach all nodes.
+    /// `SET LOCAL` statements at the start of each transaction, for a server that passes these on to other servers, and
+    /// not the settings of a session.
     let transactionSettings: [PostgresStatement]
 
     /// - Parameters:
@@ -23,7 +23,7 @@ public struct PostgresConfiguration: Sendable {
     ///     are added for missing parts: `connect_timeout=5`, TCP keep-alives, `tcp_user_timeout`, the application's
     ///     name.
     ///   - settings: run-time parameters of the session, as for `SET`; names in any case.
-    ///   - transactionSettings: `SET LOCAL` statements, for a distributed engine.
+    ///   - transactionSettings: `SET LOCAL` statements at the start of each transaction.
     /// - Throws: `invalidConfiguration` if libpq cannot parse the string.
     public init(
         _ connectionString: String, applicationName: String = "push-registry", settings: [String: String] = [:],

@@ -20,7 +20,6 @@ public actor PostgresConnection {
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     let handle: ConnectionHandle
-    private let isDistributed: Bool
     private(set) var watch: Watch?
     private(set) var isWaitingToWrite = false
     var copy: Copy?
@@ -32,11 +31,8 @@ public actor PostgresConnection {
     private var onClose: (@Sendable (PostgresError) -> Void)?
 
     /// Takes over an open connection. Call `start` before use.
-    ///
-    /// - Parameter isDistributed: whether statements are sent with their texts for a distributed engine.
-    init(_ handle: ConnectionHandle, on loop: EventLoop, isDistributed: Bool = false) {
+    init(_ handle: ConnectionHandle, on loop: EventLoop) {
         self.handle = handle
-        self.isDistributed = isDistributed
         self.loop = loop
     }
 
@@ -63,9 +59,8 @@ public actor PostgresConnection {
     public func execute(
         _ unit: [PostgresStatement], timeout: Duration = .seconds(10)
     ) async throws(PostgresError) -> [PostgresResult] {
-        let statements = isDistributed ? unit.map(\.distributed) : unit
         let outcome = await withUnsafeContinuation { continuation in
-            submit(PipelineUnit(statements: statements, deadline: loop.now + timeout, completion: continuation))
+            submit(PipelineUnit(statements: unit, deadline: loop.now + timeout, completion: continuation))
         }
         return try outcome.get()
     }

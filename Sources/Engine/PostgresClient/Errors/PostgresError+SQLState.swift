@@ -5,14 +5,13 @@ extension PostgresError {
         var message = ""
         var constraint = ""
         var column = ""
-        /// The server's function that reported the error. The server translates messages, but not this name.
         var function = ""
     }
 
     init(_ fields: ServerFields) {
         self.init(Kind(fields), message: Self.withoutValues(fields))
         sqlState = fields.sqlState.isEmpty ? nil : fields.sqlState
-        isOfCopyToNode = fields.sqlState == "XX000" && fields.function == "ReportCopyError"
+        serverFunction = fields.function.isEmpty ? nil : fields.function
     }
 
     /// The server's first line. A message about invalid data quotes the value, so it is cut before the quotation.

@@ -14,9 +14,8 @@ public struct PostgresError: Error, Sendable {
     public internal(set) var wasRefusedByPool = false
     /// Whether the connection was closed because the deadline of another unit on it had passed.
     public internal(set) var isOfNeighbour = false
-    /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
-    /// reports an internal error (XX000) with the node's message, in the node's language.
-    public internal(set) var isOfCopyToNode = false
+    /// The server's function that reported the error. The server translates messages, but not this name.
+    public internal(set) var serverFunction: String?
     /// The text of the statement that failed, without its values.
     public internal(set) var statement: String?
     /// The first line of the message of the server or of libpq.

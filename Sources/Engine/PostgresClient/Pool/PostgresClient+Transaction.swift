@@ -14,10 +14,6 @@ extension PostgresClient {
         }
     }
 
-    /// Whether the server is the coordinator of a distributed engine. A unit of several statements is then an implicit
-    /// transaction on the coordinator only: on the other nodes each statement commits on its own.
-    public nonisolated var isDistributed: Bool { !configuration.transactionSettings.isEmpty }
-
     /// Lends a transaction. It commits when `body` returns, unless `body` has committed, and rolls back if `body`
     /// throws.
     ///

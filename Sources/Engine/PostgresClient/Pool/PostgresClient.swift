@@ -301,7 +301,7 @@ extension PostgresClient {
     private func start(
         _ handle: ConnectionHandle, _ id: PoolStateMachine.ConnectionID
     ) throws(PostgresError) -> PostgresConnection {
-        let connection = PostgresConnection(handle, on: loop, isDistributed: isDistributed)
+        let connection = PostgresConnection(handle, on: loop)
         let outcome = connection.assumeIsolated { connection in
             Result { () throws(PostgresError) in
                 try connection.start { [weak self] error in self?.assumeIsolated { $0.lost(id, error) } }

@@ -20,8 +20,6 @@ public final class PostgresTransaction {
     private static let commitSQL = PreparedSQL("COMMIT")
     private static let rollBackSQL = PreparedSQL("ROLLBACK")
 
-    /// Whether the server is the coordinator of a distributed engine.
-    public let isDistributed: Bool
     private let connection: PostgresConnection
     private let first: [PostgresStatement]
     private let timeout: Duration
@@ -33,7 +31,6 @@ public final class PostgresTransaction {
         timeout: Duration
     ) {
         self.connection = connection
-        isDistributed = !settings.isEmpty
         first = [PostgresStatement(mode.begin)] + settings
         self.timeout = timeout
     }

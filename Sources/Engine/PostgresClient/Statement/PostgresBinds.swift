@@ -33,12 +33,6 @@ public struct PostgresBinds: Sendable {
         parameters.append(Parameter(type: type, offset: buffer.bytes.count))
     }
 
-    /// Appends a value in its binary form, with its length.
-    mutating func append(_ field: ArraySlice<UInt8>, _ type: PostgresType) {
-        beginParameter(type)
-        buffer.bytes.append(contentsOf: field)
-    }
-
     /// Appends the values of `other` after these.
     mutating func append(_ other: PostgresBinds) {
         let shift = buffer.bytes.count

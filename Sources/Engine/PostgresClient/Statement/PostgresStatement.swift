@@ -12,10 +12,8 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         case byText(String)
     }
 
-    /// The SQL with placeholders, never with values. A distributed engine may get another text.
-    public private(set) var text: String
-    private var distributedText: String?
-    private var values: InsertedValues?
+    /// The SQL with placeholders, never with values.
+    public let text: String
     let binds: PostgresBinds
     private(set) var preparation: Preparation
 
@@ -53,8 +51,6 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
     @usableFromInline
     init(_ prepared: PreparedSQL, binds: PostgresBinds) {
         text = prepared.text
-        distributedText = prepared.distributedText
-        values = prepared.values
         self.binds = binds
         preparation = .byID(prepared.id)
     }
@@ -64,21 +60,6 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         self.text = text
         self.binds = binds
         preparation = .none
-    }
-
-    init(text: String, binds: PostgresBinds, id: Int) {
-        self.text = text
-        self.binds = binds
-        preparation = .byID(id)
-    }
-
-    /// The statement for a distributed engine.
-    var distributed: PostgresStatement {
-        if let statement = values?.statement(from: binds) { return statement }
-        guard let distributedText else { return self }
-        var statement = self
-        statement.text = distributedText
-        return statement
     }
 
     /// The types of the bound values `$1`, `$2`, ….

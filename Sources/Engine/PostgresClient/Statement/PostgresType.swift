@@ -63,12 +63,6 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     /// `timestamp with time zone[]`.
     public static let timestamptzArray = PostgresType(rawValue: 1185)
 
-    var isArray: Bool { Self.arrays.contains(self) }
-
-    private static let arrays: Set = [
-        boolArray, byteaArray, int2Array, int4Array, textArray, int8Array, float8Array, timestamptzArray,
-    ]
-
     /// The first identifier of the types that a database defines itself: enums, domains, extensions
     /// (`FirstNormalObjectId`).
     static let firstOfDatabase: UInt32 = 16_384

@@ -139,13 +139,13 @@ extension ImportSet {
             _ = try session.execute(LockBuckets(users: users, sessions: sessions, in: app).shared)
             for row in try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, users)) {
                 let user = try RememberedUser(row)
-                refusedBefore[users[user.index]] = user.logout?.time
-                choices[users[user.index]] = user.choices
+                refusedBefore[user.sha256] = user.logout?.time
+                choices[user.sha256] = user.choices
             }
             guard !sessions.isEmpty else { return }
             for row in try session.execute(PostgresStatement(GuardStatements.sessions, app.rawValue, sessions))
             where try row.decode(1, as: PostgresTimestamp?.self) != nil {
-                endedSessions.insert(sessions[try row.decode(0, as: Int.self) - 1])
+                endedSessions.insert(try row.decode(0))
             }
         }
 

@@ -26,7 +26,7 @@ extension Invariant {
             WHERE greatest(horizon, message_horizon) > (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)
             """),
         Invariant(
-            "rollup-state", "R13", "each app has the row that folds lock and inserts on Citus read",
+            "rollup-state", "R13", "each app has the row that folds lock and inserts read",
             "SELECT 'app ' || id FROM app WHERE id <> ALL (ARRAY(SELECT app_id FROM rollup_state))"),
         Invariant(
             "rollup-empty", "R13", "a row that counts nothing is removed",

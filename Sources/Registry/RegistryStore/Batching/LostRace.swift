@@ -5,9 +5,9 @@ import PostgresClient
 struct LostRace: Error {}
 
 extension Error {
-    /// Whether another transaction won a race: this one was rolled back and is tried again. Citus does not report a
-    /// duplicate key of copied rows as such, and a failed check divides by zero (22012,
-    /// `RegistrationStatements.checkOrder`). Any other internal error (XX000), such as a damaged page, is no race.
+    /// Whether another transaction won a race: this one was rolled back and is tried again. A failed check divides by
+    /// zero (22012, `RegistrationStatements.checkOrder`). An internal error (XX000) other than `isOfCopyToNode` is no
+    /// race: it may be a damaged page.
     package var isLostRace: Bool {
         if self is LostRace { return true }
         guard let error = self as? PostgresError else { return false }
@@ -18,6 +18,12 @@ extension Error {
     }
 
     package var isLockTimeout: Bool { (self as? PostgresError)?.kind == .lockTimeout }
+}
+
+extension PostgresError {
+    /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
+    /// reports an internal error with the node's message, in the node's language.
+    var isOfCopyToNode: Bool { sqlState == "XX000" && serverFunction == "ReportCopyError" }
 }
 
 extension PostgresClient {

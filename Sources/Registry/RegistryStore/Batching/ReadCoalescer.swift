@@ -5,19 +5,24 @@ import PushRegistry
 /// A read that may share a round trip with others.
 protocol BatchedRead: Sendable {
     associatedtype Finding: Sendable
+    typealias Results = [Result<Finding, any Error>]
 
     var app: AppNumber { get }
+    /// The directory's version by which the call was authorized; nil if the directory was read for it.
+    var directoryVersion: Int64? { get }
+
+    /// The statement for reads of one app.
+    static func statement(for reads: [Self], of app: AppNumber) -> PostgresStatement
+
+    /// Returns each read's finding. An error fails all reads of the batch.
+    ///
+    /// - Parameter now: PostgreSQL's time, after the statement.
+    static func findings(of reads: [Self], in rows: PostgresResult, at now: Timestamp) throws -> Results
 }
 
 /// Sends reads to PostgreSQL in batches: all that arrive during one round trip, and right after it, share the next.
 /// Each event loop has one coalescer for each kind of read.
 actor ReadCoalescer<Read: BatchedRead> {
-    typealias Results = [Result<Read.Finding, any Error>]
-    /// The statements for reads of one app.
-    typealias Statements = @Sendable (_ app: AppNumber, _ reads: [Read]) -> [PostgresStatement]
-    /// Returns each read's finding from the results of the statements. An error fails all reads of the batch.
-    typealias Decode = @Sendable (_ reads: [Read], _ results: [PostgresResult]) throws -> Results
-
     /// Reads that wait; more are refused. About a second of work.
     static var waitingMax: Int { 16_384 }
     /// Reads in one round trip.
@@ -40,23 +45,18 @@ actor ReadCoalescer<Read: BatchedRead> {
 
     private let resources: LoopResources
     private let meters: WriteMeters
-    private let statements: Statements
-    private let decode: Decode
     private var arrivals = AppQueue<Arrival>(countMax: waitingMax, batchMax: batchMax)
     private var isFinished = false
     /// Only `run()` waits. Nil once it is resumed.
     private var wake: UnsafeContinuation<Void, Never>?
 
-    init(
-        _ resources: LoopResources, meters: WriteMeters, statements: @escaping Statements, decode: @escaping Decode
-    ) {
+    init(_ resources: LoopResources, meters: WriteMeters) {
         (loop, self.resources) = (resources.loop, resources)
         self.meters = meters
-        self.statements = statements
-        self.decode = decode
     }
 
-    /// - Throws: the error that `decode` returns for the read; `StoreError`.
+    /// - Throws: the error that `findings` has for the read; `DirectoryChanged` if the read names another version;
+    ///   `StoreError`.
     nonisolated func find(_ read: Read) async throws -> Read.Finding {
         // A handler is on the loop already. Without the check, its task would look for its executor twice.
         guard loop.isCurrent else { return try await findFromAnotherThread(read) }
@@ -86,7 +86,7 @@ actor ReadCoalescer<Read: BatchedRead> {
                         // On the way to this await others may have run.
                         if isFinished || arrivals.isReady { continuation.resume() } else { wake = continuation }
                     }
-                    if resources.postgres.isDistributed {
+                    if resources.isDistributed {
                         guard let batch = arrivals.takeApp() else { continue }
                         group.addTask(executorPreference: loop) { await self.completeApart(batch) }
                     } else {
@@ -153,18 +153,23 @@ actor ReadCoalescer<Read: BatchedRead> {
         resume()
     }
 
-    private func read(_ batches: [Batch], timeout: Duration? = nil) async throws -> [Results] {
+    private func read(_ batches: [Batch], timeout: Duration? = nil) async throws -> [Read.Results] {
         meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         let reads = batches.map { $0.items.map(\.read) }
-        let units = zip(batches, reads).map { statements($0.app, $1) }
-        var results = try await resources.postgres.read(Array(units.joined()), timeout: timeout)[...]
-        return try zip(reads, units).map { reads, unit in
-            defer { results.removeFirst(unit.count) }
-            return try decode(reads, Array(results.prefix(unit.count)))
+        let statements = zip(batches, reads).map { Read.statement(for: $1, of: $0.app) }
+        let results = try await resources.postgres.read(
+            statements + [PostgresStatement(DirectoryStatements.moment)], timeout: timeout)
+        let moment = try results[statements.count][0]
+        let version: Int64 = try moment.decode(0)
+        let now = Timestamp(try moment.decode(1, as: PostgresTimestamp.self))
+        return try zip(reads, results).map { reads, rows in
+            zip(reads, try Read.findings(of: reads, in: rows, at: now)).map { read, finding in
+                read.directoryVersion ?? version == version ? finding : .failure(DirectoryChanged())
+            }
         }
     }
 
-    private func resume(_ arrivals: [Arrival], _ findings: Results) {
+    private func resume(_ arrivals: [Arrival], _ findings: Read.Results) {
         assert(findings.count == arrivals.count, "each read has one finding")
         for (arrival, finding) in zip(arrivals, findings) { arrival.continuation.resume(with: finding) }
     }

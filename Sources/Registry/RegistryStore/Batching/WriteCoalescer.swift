@@ -1,4 +1,5 @@
 import EventLoop
+import Metrics
 import PostgresClient
 import PushRegistry
 
@@ -50,8 +51,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     /// How long a write waits for its turn. After this time its client has probably left.
     static var waitMax: Duration { .seconds(10) }
     static var transactionsMax: Int { 2 }
-    /// On Citus, where each is of another app, unless one app writes alone: one node that hangs blocks the transactions
-    /// of its apps alone.
+    /// On Citus. Each transaction is of another app (unless one app is alone), so a hanging node blocks only its apps.
     static var transactionsOnCitusMax: Int { 6 }
     static var overlapMax: Int { 3 }
     /// In smaller batches, the price of the statements outweighs the wait.
@@ -69,7 +69,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Resumed exactly once: an item is refused or queued, and leaves the queue as expired, at the end, or in a batch.
-    /// `write(_:_:)` resumes each item of a batch or returns it as blocked, and `writeAside` resumes that.
+    /// `write(_:_:)` resumes each item of a batch or returns it as blocked, and `runAlone` resumes that.
     private struct Item: Sendable {
         let write: Write
         let continuation: UnsafeContinuation<Write.Outcome, any Error>
@@ -91,10 +91,12 @@ actor WriteCoalescer<Write: BatchedWrite> {
     private var wake: UnsafeContinuation<Void, Never>?
 
     init(_ resources: LoopResources, meters: WriteMeters, body: @escaping Body) {
-        (loop, isDistributed) = (resources.loop, resources.postgres.isDistributed)
+        (loop, isDistributed) = (resources.loop, resources.isDistributed)
         (lone, contended) = (resources.lone, resources.contended)
         self.meters = meters
-        self.body = body
+        self.body = { batch, patience in
+            try await resources.serving(batch[0].app) { try await body(batch, patience) }
+        }
         queue = FairQueue(
             countMax: Self.waitingMax, batchMax: Self.batchMax, overlapMax: isDistributed ? Self.overlapMax : nil)
     }
@@ -124,7 +126,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
                     for item in batch.expired { refuse(item, .overloaded) }
                     if !batch.contended.isEmpty {
                         group.addTask(executorPreference: loop) {
-                            await self.carryContended(batch.contended, of: batch.app)
+                            await self.runContended(batch.contended, of: batch.app)
                         }
                     }
                     guard !batch.items.isEmpty else {
@@ -134,7 +136,7 @@ actor WriteCoalescer<Write: BatchedWrite> {
                     transactionCount += 1
                     isPatienceOver = false
                     timer.set(after: Self.patience)
-                    group.addTask(executorPreference: loop) { await self.carry(batch) }
+                    group.addTask(executorPreference: loop) { await self.runBatch(batch) }
                 }
             }
             timer.unset()
@@ -184,10 +186,10 @@ actor WriteCoalescer<Write: BatchedWrite> {
     }
 }
 
-// MARK: - Carrying a batch
+// MARK: - Running a batch
 
 extension WriteCoalescer {
-    private func carry(_ batch: FairQueue<Write.Key, Item>.Batch) async {
+    private func runBatch(_ batch: FairQueue<Write.Key, Item>.Batch) async {
         meters.wrote(batch.items.count)
         let start = loop.now
         let blocked = await write(batch.items.map(\.item))
@@ -198,14 +200,14 @@ extension WriteCoalescer {
         transactionCount -= 1
         resume()
         await withDiscardingTaskGroup { group in
-            for item in blocked { group.addTask(executorPreference: self.loop) { await self.writeAside(item) } }
+            for item in blocked { group.addTask(executorPreference: self.loop) { await self.runAlone(item) } }
             if isDistributed, !queue.hasFullBatch(of: batch.app) { await loop.rest(after: loop.now - start) }
             queue.finishBatch(of: batch.app)
             resume()
         }
     }
 
-    private func carryContended(_ items: [(key: Write.Key, item: Item)], of app: AppNumber) async {
+    private func runContended(_ items: [(key: Write.Key, item: Item)], of app: AppNumber) async {
         meters.wrote(items.count)
         let blocked =
             (try? await contended.withTurn(of: app) { await write(items.map(\.item), .probe) })
@@ -213,14 +215,14 @@ extension WriteCoalescer {
         finish(items, besides: blocked, of: app)
         resume()
         await withDiscardingTaskGroup { group in
-            for item in blocked { group.addTask(executorPreference: self.loop) { await self.writeAside(item) } }
+            for item in blocked { group.addTask(executorPreference: self.loop) { await self.runAlone(item) } }
         }
     }
 
     /// Frees the keys of items that have their outcomes.
     private func finish(_ items: [(key: Write.Key, item: Item)], besides blocked: [Item], of app: AppNumber) {
-        let aside = Set(blocked.map(\.write.key))
-        queue.finish(items.lazy.map(\.key).filter { !aside.contains($0) }, of: app)
+        let waiting = Set(blocked.map(\.write.key))
+        queue.finish(items.lazy.map(\.key).filter { !waiting.contains($0) }, of: app)
     }
 
     /// - Returns: the items that another transaction's lock blocks; the others have their outcomes.
@@ -264,7 +266,7 @@ extension WriteCoalescer {
     }
 
     /// Waits for the lock, and frees the key.
-    private func writeAside(_ item: Item) async {
+    private func runAlone(_ item: Item) async {
         do {
             let result = try await lone.withTurn(of: item.write.app) { try await body([item.write], .alone) }[0]
             item.continuation.resume(with: result)
@@ -274,4 +276,27 @@ extension WriteCoalescer {
         queue.finish(CollectionOfOne(item.write.key), of: item.write.app)
         resume()
     }
+}
+
+/// The metrics of the queues of one kind of write on one loop.
+struct WriteMeters: Sendable {
+    private let lookUps: Recorder
+    private let writes: Recorder
+    private let splits: Counter
+    private let refusals: Counter
+
+    /// - Parameter kind: `registration`, `logout`.
+    init(_ kind: String) {
+        lookUps = Recorder(label: "\(kind)_batch_size", dimensions: [("stage", "lookUp")])
+        writes = Recorder(label: "\(kind)_batch_size", dimensions: [("stage", "write")])
+        splits = Counter(label: "\(kind)_batch_splits_total")
+        refusals = Counter(label: "\(kind)_refused_total")
+    }
+
+    func lookedUp(_ count: Int) { lookUps.record(count) }
+    func wrote(_ count: Int) { writes.record(count) }
+    /// A batch is repeated in parts.
+    func split() { splits.increment() }
+    /// A write found the queue full, or waited too long in it.
+    func refused() { refusals.increment() }
 }

@@ -24,12 +24,13 @@ struct RowLayout<Row> {
         columns = self.keys.list + written
     }
 
-    /// - Parameter scalars: binds `$1` and what follows it before the arrays.
+    /// The app is `$1`; the time, if there is one, `$2`. The arrays follow.
     func statement(
-        _ prepared: PreparedSQL, _ rows: [Row], scalars: (inout PostgresBinds) -> Void
+        _ prepared: PreparedSQL, _ rows: [Row], of app: AppNumber, at time: Timestamp? = nil
     ) -> PostgresStatement {
         PostgresStatement(prepared) { binds in
-            scalars(&binds)
+            binds.bind(app.rawValue)
+            if let time { binds.bind(time.postgres) }
             keys.bind(rows, to: &binds)
             fields.bind(rows, to: &binds)
             if let snapshot { SnapshotColumns.batch.bind(rows.map(snapshot), to: &binds) }
@@ -43,31 +44,28 @@ struct ChangedRow: Sendable {
     let found: RegistrationFinding.Bound
     let cell: Int64
 
+    var sessionExpiresAt: Timestamp? { pending.registration.owner?.session?.expiresAt }
+
     static let layout = RowLayout<ChangedRow>(
         keys: [
             .init("install_id", "text") { $0.pending.key.rawValue },
             .init("old_revision", "bigint") { $0.found.revision },
             .init("is_new_snapshot", "boolean") { !$0.found.hasSnapshot },
-            .init("old_cell", "bigint") { $0.found.cell },
-            .init("old_expires_at", "timestamptz") { $0.found.sessionExpiresAt?.postgres },
         ],
         written: [
             .init("p256dh", "text") { $0.pending.registration.keys?.p256dh },
             .init("auth", "text") { $0.pending.registration.keys?.auth },
-            .init("session_expires_at", "timestamptz") {
-                $0.pending.registration.owner?.session?.expiresAt?.postgres
-            },
+            .init("session_expires_at", "timestamptz") { $0.sessionExpiresAt?.postgres },
             .init("cell", "bigint") { $0.cell },
             .init("registration_digest", "bytea") { $0.pending.digest },
             .init("snapshot_digest", "bytea") { $0.pending.registration.snapshotDigest },
         ], snapshot: { $0.pending.registration.snapshot })
-
-    static var written: ColumnList { layout.written }
-    static var columns: ColumnList { layout.columns }
 }
 
 /// An installation as the rules have decided, with the columns that the rules do not use.
 struct BindingRow: Sendable {
+    /// Nil: it is new.
+    let before: StoredInstallation?
     let installation: Installation
     let pending: PendingRegistration
     let cell: Int64
@@ -81,7 +79,11 @@ struct BindingRow: Sendable {
         return digest.map(UserDigest.registrant)
     }
 
-    fileprivate static let binding: [BatchColumns<BindingRow>.Column] = [
+    private static let id = BatchColumns<BindingRow>.Column("install_id", "text") {
+        $0.installation.key.installID.rawValue
+    }
+
+    private static let binding: [BatchColumns<BindingRow>.Column] = [
         .init("provider", "text", cast: "provider") { $0.installation.provider.rawValue },
         .init("token", "text") { $0.token?.text },
         .init("token_sha256", "bytea") { $0.installation.tokenSHA256 },
@@ -107,36 +109,18 @@ struct BindingRow: Sendable {
     ]
 
     /// Beside a new snapshot.
-    fileprivate static let sending: [BatchColumns<BindingRow>.Column] = [
+    private static let sending: [BatchColumns<BindingRow>.Column] = [
         .init("snapshot_digest", "bytea") { $0.installation.snapshotDigest },
         .init("snapshot_sender", "bigint") { $0.registrant },
     ]
 
-    static let layout = RowLayout<BindingRow>(
-        keys: [.init("install_id", "text") { $0.installation.key.installID.rawValue }], written: binding)
-    static var written: ColumnList { layout.written }
-    static var columns: ColumnList { layout.columns }
-}
-
-/// The snapshot of an installation that is there.
-enum SnapshotRow {
-    static let layout = RowLayout<BindingRow>(
-        keys: [.init("install_id", "text") { $0.installation.key.installID.rawValue }],
-        written: BindingRow.sending,
-        snapshot: { $0.pending.registration.snapshot })
-    static var written: ColumnList { layout.written }
-    static var columns: ColumnList { layout.columns }
-}
-
-/// A new installation, whole.
-enum InsertedRow {
-    static let layout = RowLayout<BindingRow>(
-        keys: [],
-        written: [.init("install_id", "text") { $0.installation.key.installID.rawValue }] + BindingRow.binding
-            + BindingRow.sending,
-        snapshot: { $0.pending.registration.snapshot })
-    static var written: ColumnList { layout.written }
-    static var columns: ColumnList { layout.columns }
+    /// An installation that is there.
+    static let layout = RowLayout(keys: [id], written: binding)
+    /// The snapshot of an installation that is there.
+    static let ofSnapshot = RowLayout(keys: [id], written: sending, snapshot: { $0.pending.registration.snapshot })
+    /// A new installation, whole.
+    static let inserted = RowLayout(
+        keys: [], written: [id] + binding + sending, snapshot: { $0.pending.registration.snapshot })
 }
 
 /// A change of an installation that keeps its snapshot, and its token and owner unless it loses them.
@@ -161,6 +145,4 @@ struct InstallationStep: Sendable {
             .init("topic_choices", choices: { $0.after.topicChoices }),
             .init("topics", choices: { $0.after.topics }),
         ])
-    static var written: ColumnList { layout.written }
-    static var columns: ColumnList { layout.columns }
 }

@@ -18,7 +18,7 @@ package struct ChangeSet: Sendable {
     private var steps: [InstallationStep] = []
     private var bound: [BindingRow] = []
     /// Those of `bound` that have another snapshot.
-    private var resnapped: [BindingRow] = []
+    private var newSnapshots: [BindingRow] = []
     private var inserted: [BindingRow] = []
     private var deleted: [StoredInstallation] = []
     /// Installations whose epoch of notifications has ended.
@@ -55,10 +55,10 @@ package struct ChangeSet: Sendable {
     mutating func register(
         _ before: StoredInstallation?, as after: Installation, by pending: PendingRegistration, in cell: Int64
     ) {
-        let row = BindingRow(installation: after, pending: pending, cell: cell)
+        let row = BindingRow(before: before, installation: after, pending: pending, cell: cell)
         if let before {
             bound.append(row)
-            if before.installation.snapshotDigest != after.snapshotDigest { resnapped.append(row) }
+            if before.installation.snapshotDigest != after.snapshotDigest { newSnapshots.append(row) }
         } else {
             inserted.append(row)
         }
@@ -120,27 +120,18 @@ package struct ChangeSet: Sendable {
 extension ChangeSet {
     /// The writes of installations.
     package var rows: [PostgresStatement] {
-        let app = app.rawValue
-        func bindApp(_ binds: inout PostgresBinds) { binds.bind(app) }
-        func bindAppAndTime(_ binds: inout PostgresBinds) {
-            binds.bind(app)
-            binds.bind(time.postgres)
-        }
         // Rows are locked in the order of their keys.
         let inserted = inserted.sorted { $0.installation.key < $1.installation.key }
+        let replaced = newSnapshots.compactMap { $0.before.map { ($0.installation.key.installID, $0.revision) } }
         return [
-            steps.isEmpty ? nil : InstallationStep.layout.statement(ChangeStatements.step, steps, scalars: bindApp),
-            deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: self.app),
-            resnapped.isEmpty
-                ? nil
-                : PostgresStatement(
-                    ChangeStatements.keepSnapshots, app, time.postgres,
-                    resnapped.map(\.installation.key.installID.rawValue)),
-            bound.isEmpty ? nil : BindingRow.layout.statement(ChangeStatements.bind, bound, scalars: bindApp),
-            resnapped.isEmpty
-                ? nil : SnapshotRow.layout.statement(ChangeStatements.snap, resnapped, scalars: bindAppAndTime),
+            steps.isEmpty ? nil : InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
+            deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: app),
+            replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: time),
+            bound.isEmpty ? nil : BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
+            newSnapshots.isEmpty
+                ? nil : BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
             inserted.isEmpty
-                ? nil : InsertedRow.layout.statement(ChangeStatements.insert, inserted, scalars: bindAppAndTime),
+                ? nil : BindingRow.inserted.statement(ChangeStatements.insert, inserted, of: app, at: time),
         ].compactMap(\.self)
     }
 
@@ -170,7 +161,7 @@ extension ChangeSet {
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),
                 delta.statement(in: app),
-                left.isEmpty ? nil : GuardStatements.leave(left, in: app, number: moment.number),
+                left.isEmpty ? nil : GuardStatements.leave(left, in: app, at: moment),
                 tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
                 EventStatements.append(events, topicsEvents, in: app, at: moment),
                 inserted.isEmpty

@@ -18,21 +18,15 @@ package enum HolderStatements {
 
     /// PUT …/installations/{installId} (R1, R4): adds a row for each token that has none.
     static let addSQL = PreparedSQL(
-        values: InsertedValues(
-            "INSERT INTO token_holder (app_id, provider, token_sha256, install_id)", row: "$1, $2::provider, $3, $4",
-            then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
-    ) { source in
-        let tokens: PostgresSQL = """
+        """
+        INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
+        SELECT \(sql: AppRow.app), k.provider, k.token_sha256, k.install_id
+        FROM \(sql: AppRow.beside("""
             unnest($2::text[]::provider[], $3::bytea[], $4::text[]) AS k (provider, token_sha256, install_id)
-            """
-        return """
-            INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
-            SELECT \(sql: source.app), k.provider, k.token_sha256, k.install_id
-            FROM \(sql: source.beside(tokens))
-            ORDER BY k.provider, k.token_sha256
-            ON CONFLICT DO NOTHING
-            """
-    }
+            """))
+        ORDER BY k.provider, k.token_sha256
+        ON CONFLICT DO NOTHING
+        """)
 
     /// - Parameter holders: the new holder of each token; nil for none.
     package static func move(_ holders: [(TokenAddress, InstallID?)], in app: AppNumber) -> PostgresStatement {

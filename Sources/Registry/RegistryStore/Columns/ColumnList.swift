@@ -22,8 +22,6 @@ package struct ColumnList: Sendable {
         ColumnList(columns: left.columns + right.columns)
     }
 
-    var count: Int { columns.count }
-
     package var names: PostgresSQL { sql(columns.map(\.name)) }
 
     /// The columns of one of several tables.
@@ -35,20 +33,6 @@ package struct ColumnList: Sendable {
     /// `name = k.name` for each column, as in `UPDATE … SET`.
     var assignments: PostgresSQL {
         sql(columns.map { "\($0.name) = k.\($0.name)" })
-    }
-
-    /// A parameter for each column of one row, from `$first` on, in the columns' own types.
-    func placeholders(from first: Int) -> PostgresSQL {
-        sql(columns.indices.map { placeholder(of: $0, from: first) })
-    }
-
-    /// The parameter of a column among those of `placeholders`.
-    func placeholder(of name: String, from first: Int) -> PostgresSQL {
-        sql(columns.indices.filter { columns[$0].name == name }.map { placeholder(of: $0, from: first) })
-    }
-
-    private func placeholder(of index: Int, from first: Int) -> String {
-        "$\(first + index)" + ((columns[index].cast ?? columns[index].elementCast).map { "::" + $0 } ?? "")
     }
 
     /// A FROM item: the arrays as rows named `k`, in the columns' own types.

@@ -27,23 +27,19 @@ public struct PostgresFeedbackStore: FeedbackStore {
     public init(_ resources: LoopResources) {
         self.resources = resources
         turns = Turns(
-            loop: resources.loop, count: resources.postgres.isDistributed ? Self.turnsOnCitus : Self.turns,
+            loop: resources.loop, count: resources.isDistributed ? Self.turnsOnCitus : Self.turns,
             waitingMax: Self.waitingMax, waitMax: Self.waitMax)
     }
 
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
-        do {
-            return try await resources.serving(feedback.app) {
-                try await turns.withTurn(of: feedback.app) {
-                    do {
-                        return try await applyUnlocked(feedback)
-                    } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
-                        return try await applyLocked(feedback)
-                    }
+        try await resources.storing(feedback.app) {
+            try await turns.withTurn(of: feedback.app) {
+                do {
+                    return try await applyUnlocked(feedback)
+                } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
+                    return try await applyLocked(feedback)
                 }
             }
-        } catch {
-            throw StoreError(error)
         }
     }
 

@@ -138,14 +138,12 @@ enum MessageSumStatements {
             AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
         """)
 
-    /// Plain PostgreSQL looks up each app by the index, because of OFFSET.
-    static let waiting = PreparedSQL { source in
+    /// Service, every second; clean-up: lists the apps with changes that are not folded.
+    static let waiting = PreparedSQL(
         """
         SELECT s.app_id FROM rollup_state s WHERE EXISTS (
-            SELECT FROM message_delta d WHERE d.app_id = s.app_id AND d.transaction_id >= s.message_horizon
-            \(sql: source.isDistributed ? "" : "OFFSET 0"))
-        """
-    }
+            SELECT FROM message_delta d WHERE d.app_id = s.app_id AND d.transaction_id >= s.message_horizon)
+        """)
 
     /// Returns how many changes were folded. Concurrent services fold different changes.
     static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {

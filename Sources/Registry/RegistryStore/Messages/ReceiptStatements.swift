@@ -14,21 +14,19 @@ enum ReceiptStatements {
     }
 
     /// POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts.
-    static let countSQL = PreparedSQL { source in
-        let rows: PostgresSQL = """
+    static let countSQL = PreparedSQL(
+        """
+        INSERT INTO receipt AS r (app_id, message, installation, events, added, cell)
+        SELECT \(sql: AppRow.app), message, installation, events, events, cell
+        FROM \(sql: AppRow.beside("""
             unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bigint[])
                 AS k (message, installation, events, cell)
-            """
-        return """
-            INSERT INTO receipt AS r (app_id, message, installation, events, added, cell)
-            SELECT \(sql: source.app), message, installation, events, events, cell
-            FROM \(sql: source.beside(rows))
-            ON CONFLICT (app_id, installation, message) DO UPDATE
-            SET events = r.events | excluded.events, added = excluded.events & ~r.events
-            WHERE excluded.events & ~r.events <> 0
-            RETURNING r.message, r.installation, r.added, r.cell
-            """
-    }
+            """))
+        ON CONFLICT (app_id, installation, message) DO UPDATE
+        SET events = r.events | excluded.events, added = excluded.events & ~r.events
+        WHERE excluded.events & ~r.events <> 0
+        RETURNING r.message, r.installation, r.added, r.cell
+        """)
 
     /// Returns the installations that were not targets before. Without a time, it counts them and does not store them.
     ///
@@ -43,26 +41,24 @@ enum ReceiptStatements {
     }
 
     /// Keeps the first time, unless the installation has another user now.
-    static let targetSQL = PreparedSQL { source in
-        let rows: PostgresSQL = """
+    static let targetSQL = PreparedSQL(
+        """
+        INSERT INTO receipt AS r (
+            app_id, message, installation, events, added, cell, install_id, user_id, handed_out_at)
+        SELECT \(sql: AppRow.app), $2, installation, 1, 1, cell, install_id, user_id, $7
+        FROM \(sql: AppRow.beside("""
             unnest($3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS k (installation, cell, install_id, user_id)
-            """
-        return """
-            INSERT INTO receipt AS r (
-                app_id, message, installation, events, added, cell, install_id, user_id, handed_out_at)
-            SELECT \(sql: source.app), $2, installation, 1, 1, cell, install_id, user_id, $7
-            FROM \(sql: source.beside(rows))
-            ON CONFLICT (app_id, installation, message) DO UPDATE
-            SET events = r.events | excluded.events, added = excluded.events & ~r.events,
-                cell = coalesce(r.cell, excluded.cell), install_id = coalesce(excluded.install_id, r.install_id),
-                user_id = CASE WHEN excluded.install_id IS NULL THEN r.user_id ELSE excluded.user_id END,
-                handed_out_at = CASE
-                    WHEN r.handed_out_at IS NOT NULL
-                        AND (excluded.install_id IS NULL OR r.user_id IS NOT DISTINCT FROM excluded.user_id)
-                    THEN r.handed_out_at ELSE excluded.handed_out_at END
-            RETURNING r.installation, r.added
-            """
-    }
+            """))
+        ON CONFLICT (app_id, installation, message) DO UPDATE
+        SET events = r.events | excluded.events, added = excluded.events & ~r.events,
+            cell = coalesce(r.cell, excluded.cell), install_id = coalesce(excluded.install_id, r.install_id),
+            user_id = CASE WHEN excluded.install_id IS NULL THEN r.user_id ELSE excluded.user_id END,
+            handed_out_at = CASE
+                WHEN r.handed_out_at IS NOT NULL
+                    AND (excluded.install_id IS NULL OR r.user_id IS NOT DISTINCT FROM excluded.user_id)
+                THEN r.handed_out_at ELSE excluded.handed_out_at END
+        RETURNING r.installation, r.added
+        """)
 
     /// `$4` is the event. Returns the installation, the added event and the cell of each remembered target.
     static func countRemembered(

@@ -47,19 +47,18 @@ enum NotificationStatements {
         """)
 
     /// POST …/notifications (fine print 61): adds a counter to each new epoch.
-    static let addCounters = PreparedSQL { source in
+    static let addCounters = PreparedSQL(
         """
         INSERT INTO notification_counter (app_id, install_id, epoch, last, acknowledged, dropped)
-        SELECT \(sql: source.app), k.install_id, k.epoch, 0, 0, 0
-        FROM \(sql: source.beside("unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)"))
+        SELECT \(sql: AppRow.app), k.install_id, k.epoch, 0, 0, 0
+        FROM \(sql: AppRow.beside("unnest($2::text[], $3::bigint[]) AS k (install_id, epoch)"))
         WHERE EXISTS (
                 SELECT FROM installation i WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.epoch = k.epoch)
             AND NOT EXISTS (
                 SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)
         ORDER BY k.install_id
         ON CONFLICT DO NOTHING
-        """
-    }
+        """)
 
     /// Returns the counters of the epochs that have not ended. They cannot end before this transaction does.
     static let lockCounters = PreparedSQL(
@@ -111,27 +110,27 @@ enum NotificationStatements {
         """)
 
     /// POST …/notifications (fine print 60): stores notifications.
-    static let add = PreparedSQL { source in
-        let rows: PostgresSQL =
-            "unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k"
-        return """
-            INSERT INTO notification (app_id, install_id, number, payload, collapse_id, posted_at, expires_at)
-            SELECT \(sql: source.app), k.* FROM \(sql: source.beside(rows))
-            """
-    }
+    static let add = PreparedSQL(
+        """
+        INSERT INTO notification (app_id, install_id, number, payload, collapse_id, posted_at, expires_at)
+        SELECT \(sql: AppRow.app), k.*
+        FROM \(sql: AppRow.beside("""
+            unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[]) AS k
+            """))
+        """)
 
     /// Replaces an expired row.
-    static let remember = PreparedSQL { source in
-        let rows: PostgresSQL =
-            "unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k"
-        return """
-            INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, receipt, expires_at)
-            SELECT \(sql: source.app), k.* FROM \(sql: source.beside(rows))
-            ON CONFLICT (app_id, install_id, dedup_id) DO UPDATE
-                SET number = excluded.number, previous = excluded.previous, receipt = excluded.receipt,
-                    expires_at = excluded.expires_at
-            """
-    }
+    static let remember = PreparedSQL(
+        """
+        INSERT INTO notification_dedup (app_id, install_id, dedup_id, number, previous, receipt, expires_at)
+        SELECT \(sql: AppRow.app), k.*
+        FROM \(sql: AppRow.beside("""
+            unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::timestamptz[]) AS k
+            """))
+        ON CONFLICT (app_id, install_id, dedup_id) DO UPDATE
+            SET number = excluded.number, previous = excluded.previous, receipt = excluded.receipt,
+                expires_at = excluded.expires_at
+        """)
 
     // MARK: Fetches
 
@@ -146,25 +145,15 @@ enum NotificationStatements {
         """
 
     /// Returns a row for each installation id of `$2`, in their order. Columns are NULL if the installation does not
-    /// exist or has no counter. The last column is the directory's version in the same snapshot.
+    /// exist or has no counter.
     static let states = PreparedSQL(
-        "SELECT \(sql: state), (SELECT version FROM directory_version) \(sql: wanted)")
-
-    /// Like `states`, without the last column, which `DirectoryStatements.moment` reads: see
-    /// `RegistrationStatements.lookUpOnCitus`.
-    static let statesOnCitus = PreparedSQL(
-        "SELECT \(sql: state) \(sql: wanted)")
-
-    private static let state: PostgresSQL = """
-        statement_timestamp(), i.epoch, i.user_id, i.session_id, i.session_expires_at, c.last, c.acknowledged,
-            c.dropped, \(sql: bounds)
         """
-
-    private static let wanted: PostgresSQL = """
+        SELECT i.epoch, i.user_id, i.session_id, i.session_expires_at, c.last, c.acknowledged, c.dropped,
+            \(sql: bounds)
         FROM unnest($2::text[]) AS k (install_id)
             LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
             LEFT JOIN notification_counter c ON c.app_id = $1 AND c.install_id = k.install_id AND c.epoch = i.epoch
-        """
+        """)
 
     /// Returns up to `$5` notifications of the installation `$2` in the epoch `$3` above the number `$4`; none of these
     /// is an array. Returns one row without a number if there are none, and no row if the epoch has ended.
@@ -227,4 +216,24 @@ enum NotificationStatements {
 
     private static let hasNoCounter: PostgresSQL =
         "NOT EXISTS (SELECT FROM notification_counter c WHERE c.app_id = $1 AND c.install_id = k.install_id)"
+}
+
+/// Deletes the notifications, counters and dedup ids of epochs that a transaction has ended (fine print 65). It runs
+/// after the transaction has written or deleted the installations, and deletes their rows of other epochs.
+///
+/// The first statement waits for posts that have locked a counter; the next ones see the rows that these posts added.
+/// For an installation without notifications, each statement is one look-up in an index.
+enum EndedEpochs {
+    /// The index of the result that counts the deleted notifications.
+    static let waitingIndex = 1
+
+    /// - Parameter installIDs: installations that no other transaction can write before this one ends.
+    static func statements(of installIDs: [InstallID], in app: AppNumber) -> [PostgresStatement] {
+        guard !installIDs.isEmpty else { return [] }
+        let ids = installIDs.map(\.rawValue).sorted()
+        return [
+            NotificationStatements.deleteCounters, NotificationStatements.deleteWaiting,
+            NotificationStatements.deleteRemembered,
+        ].map { PostgresStatement($0, app.rawValue, ids) }
+    }
 }

@@ -15,25 +15,11 @@ public struct PostgresNotificationStore: NotificationStore {
         let writer = NotificationWriter(
             postgres: resources.postgres, meters: NotificationMeters())
         self.writer = writer
-        posts = WriteCoalescer(resources, meters: WriteMeters("notification")) { batch, patience in
-            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
-        }
-        let acknowledgementWriter = AcknowledgementWriter(postgres: resources.postgres)
+        posts = WriteCoalescer(resources, meters: WriteMeters("notification"), body: writer.write)
         let fetchMeters = WriteMeters("notification_fetch")
-        acknowledgements = WriteCoalescer(resources, meters: fetchMeters) { batch, patience in
-            try await resources.serving(batch[0].app) { try await acknowledgementWriter.write(batch, patience) }
-        }
-        states = ReadCoalescer(
-            resources, meters: fetchMeters,
-            statements: { [isDistributed = resources.postgres.isDistributed] app, reads in
-                let states = isDistributed ? NotificationStatements.statesOnCitus : NotificationStatements.states
-                let read = PostgresStatement(states, app.rawValue, reads.map(\.key.installID.rawValue))
-                return isDistributed ? [read, PostgresStatement(DirectoryStatements.moment)] : [read]
-            },
-            decode: { reads, results in
-                let version: Int64? = try results.count > 1 ? results[1][0].decode(0) : nil
-                return try zip(reads, results[0]).map { try $0.finding(in: $1, version) }
-            })
+        acknowledgements = WriteCoalescer(
+            resources, meters: fetchMeters, body: AcknowledgementWriter(postgres: resources.postgres).write)
+        states = ReadCoalescer(resources, meters: fetchMeters)
     }
 
     /// Executes queued posts and fetches until it is cancelled.
@@ -51,16 +37,10 @@ public struct PostgresNotificationStore: NotificationStore {
         guard case .users(let users) = post.addressee, users.count > 1 else {
             return try await posts.write(PendingPost(post))
         }
-        do {
-            return try await resources.serving(post.app) {
-                try await resources.lone.withTurn(of: post.app) {
-                    try await writer.write([PendingPost(post)], .alone)[0].get()
-                }
+        return try await resources.storing(post.app, refusing: NotificationRefusal.self) {
+            try await resources.lone.withTurn(of: post.app) {
+                try await writer.write([PendingPost(post)], .alone)[0].get()
             }
-        } catch let refusal as NotificationRefusal {
-            throw refusal
-        } catch {
-            throw StoreError(error)
         }
     }
 
@@ -73,17 +53,13 @@ public struct PostgresNotificationStore: NotificationStore {
     public func page(
         of key: InstallationKey, in epoch: Int64, after number: Int64, limit: Int
     ) async throws -> NotificationPage? {
-        do {
+        try await resources.storing(key.app) {
             // Reads one row more than requested: it shows whether another page follows.
-            let rows = try await resources.serving(key.app) {
-                try await resources.postgres.read(
-                    PostgresStatement(
-                        NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
-                        Int64(limit) + 1))
-            }
+            let rows = try await resources.postgres.read(
+                PostgresStatement(
+                    NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
+                    Int64(limit) + 1))
             return rows.isEmpty ? nil : try NotificationPage(rows, limit: limit)
-        } catch {
-            throw StoreError(error)
         }
     }
 
@@ -101,33 +77,30 @@ private struct StateRead: BatchedRead {
 
     var app: AppNumber { key.app }
 
-    /// - Parameters:
-    ///   - row: of `NotificationStatements.states`.
-    ///   - version: of the directory; nil if the row has it.
-    func finding(in row: PostgresRow, _ version: Int64?) throws -> Result<NotificationState?, any Error> {
-        if let directoryVersion, try directoryVersion != version ?? row.decode(10) {
-            return .failure(DirectoryChanged())
-        }
-        return .success(row.isNull(1) ? nil : try NotificationState(row))
+    static func statement(for reads: [Self], of app: AppNumber) -> PostgresStatement {
+        PostgresStatement(NotificationStatements.states, app.rawValue, reads.map(\.key.installID.rawValue))
+    }
+
+    static func findings(of reads: [Self], in rows: PostgresResult, at now: Timestamp) throws -> Results {
+        try rows.map { row in .success(row.isNull(0) ? nil : try NotificationState(row, at: now)) }
     }
 }
 
 extension NotificationState {
     /// - Parameter row: of `NotificationStatements.states`; the installation exists.
-    fileprivate init(_ row: PostgresRow) throws {
-        let owner = try row.decode(2, as: String?.self).map { userID in
+    fileprivate init(_ row: PostgresRow, at now: Timestamp) throws {
+        let owner = try row.decode(1, as: String?.self).map { userID in
             Owner(
                 userID: try UserID(userID),
-                session: try row.decode(3, as: String?.self).map { sessionID in
+                session: try row.decode(2, as: String?.self).map { sessionID in
                     Owner.Session(
                         id: try SessionID(sessionID),
-                        expiresAt: try row.decode(4, as: PostgresTimestamp?.self).map(Timestamp.init))
+                        expiresAt: try row.decode(3, as: PostgresTimestamp?.self).map(Timestamp.init))
                 })
         }
         self.init(
-            epoch: try row.decode(1), owner: owner,
-            numbers: row.isNull(5) ? .none : try NotificationNumbers(row, from: 5),
-            readAt: Timestamp(try row.decode(0, as: PostgresTimestamp.self)))
+            epoch: try row.decode(0), owner: owner,
+            numbers: row.isNull(4) ? .none : try NotificationNumbers(row, from: 4), readAt: now)
     }
 }
 

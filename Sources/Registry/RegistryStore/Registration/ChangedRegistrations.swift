@@ -28,94 +28,44 @@ struct ChangedRegistrations {
 
     var isEmpty: Bool { changed.isEmpty && touched.isEmpty }
 
-    /// Writes them as one transaction: in one trip, and in two on Citus, where a statement whose parts use each other's
-    /// rows fails while any node is away.
+    /// Writes all of them as one transaction, in one trip.
     ///
-    /// - Returns: outcomes by their index in the batch. Registrations without one must be decided under locks.
-    /// - Throws: `LostRace`, `PostgresError`: nothing was written.
+    /// - Returns: outcomes by their index in the batch. The other registrations must be decided under locks.
+    /// - Throws: `PostgresError`: nothing was written.
     func write(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
-        guard !postgres.isDistributed else { return try await writeOnCitus(postgres) }
-        let statements = changeStatements(RegistrationStatements.change) + touchStatements
-        let results = try await postgres.withConnection {
-            try await $0.execute(statements, timeout: postgres.limits.unitTimeout)
-        }
-        return try outcomes(results)
+        _ = try await postgres.withTransaction(.readCommitted) { try await $0.commit(after: statements) }
+        return Dictionary(uniqueKeysWithValues: (changed + touched).map { ($0.index, outcome(of: $0.row)) })
     }
 
-    private func writeOnCitus(_ postgres: PostgresClient) async throws -> [Int: RegistrationOutcome] {
-        let replaced = changed.map(\.row).filter { !$0.found.hasSnapshot }
-        let keep =
-            replaced.isEmpty
-            ? []
-            : [
-                PostgresStatement(
-                    RegistrationStatements.keepRevisions, app.rawValue, now.postgres,
-                    replaced.map(\.pending.key.rawValue), replaced.map(\.found.revision))
-            ]
-        let statements = keep + changeStatements(RegistrationStatements.changeAlone) + touchStatements
-        return try await postgres.withTransaction(.readCommitted) { transaction in
-            let results = try await transaction.execute(statements)
-            let rows = Array(results.dropFirst(keep.count))
-            let outcomes = try outcomes(rows)
-            guard outcomes.count == changed.count + touched.count,
-                keep.isEmpty || results[0].affectedRows == replaced.count
-            else { throw LostRace() }
-            let delta = changed.isEmpty ? RollUpDelta() : try delta(rows[0])
-            try await transaction.commit(after: delta.statement(in: app).map { [$0] } ?? [])
-            return outcomes
-        }
-    }
-
-    // MARK: Statements
-
-    private func changeStatements(_ prepared: PreparedSQL) -> [PostgresStatement] {
-        guard !changed.isEmpty else { return [] }
+    private var statements: [PostgresStatement] {
+        let replaced = changed.map(\.row).filter { !$0.found.hasSnapshot }.map { ($0.pending.key, $0.found.revision) }
         return [
-            ChangedRow.layout.statement(prepared, changed.map(\.row)) { binds in
-                binds.bind(app.rawValue)
-                binds.bind(now.postgres)
-            }
-        ]
+            replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: now),
+            changed.isEmpty
+                ? nil
+                : ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), of: app, at: now),
+            touched.isEmpty
+                ? nil
+                : PostgresStatement(
+                    RegistrationStatements.touch, app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
+                    touched.map(\.row.found.revision)),
+            delta.statement(in: app),
+        ].compactMap(\.self)
     }
 
-    private var touchStatements: [PostgresStatement] {
-        guard !touched.isEmpty else { return [] }
-        return [
-            PostgresStatement(
-                RegistrationStatements.touch, app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
-                touched.map(\.row.found.revision))
-        ]
-    }
-
-    // MARK: Results
-
-    /// - Parameter results: of the changes, then of the touches.
-    private func outcomes(_ results: [PostgresResult]) throws -> [Int: RegistrationOutcome] {
-        let times = try Dictionary(
-            results.joined().map { row in
-                (try row.decode(0, as: String.self), Timestamp(try row.decode(1, as: PostgresTimestamp.self)))
-            }, uniquingKeysWith: { first, _ in first })
-        return (changed + touched).reduce(into: [:]) { outcomes, item in
-            let (pending, found) = (item.row.pending, item.row.found)
-            guard let lastSeenAt = times[pending.key.rawValue] else { return }
-            outcomes[item.index] = RegistrationOutcome(
-                status: found.isSame ? .unchanged : .updated, generation: found.generation, epoch: found.epoch,
-                provider: pending.registration.token.provider, state: .active,
-                userID: pending.registration.owner?.userID, lastSeenAt: lastSeenAt)
-        }
-    }
-
-    /// - Parameter rows: of `RegistrationStatements.changeAlone`, with the choices of the installations that have some.
-    private func delta(_ rows: PostgresResult) throws -> RollUpDelta {
-        let topics: [String: TopicChoices] = try rows.reduce(into: [:]) { topics, row in
-            guard let codes = try row.decode(2, as: [Int32]?.self) else { return }
-            topics[try row.decode(0)] = TopicChoices(codes: codes)
-        }
-        return changed.reduce(into: RollUpDelta()) { delta, item in
+    private var delta: RollUpDelta {
+        changed.reduce(into: RollUpDelta()) { delta, item in
+            let (row, found) = (item.row, item.row.found)
             delta.move(
-                from: item.row.found.cell, expiringAt: item.row.found.sessionExpiresAt, to: item.row.cell,
-                expiringAt: item.row.pending.registration.owner?.session?.expiresAt,
-                topics: topics[item.row.pending.key.rawValue] ?? TopicChoices())
+                from: found.cell, expiringAt: found.sessionExpiresAt, to: row.cell, expiringAt: row.sessionExpiresAt,
+                topics: found.topics)
         }
+    }
+
+    private func outcome(of row: ChangedRow) -> RegistrationOutcome {
+        RegistrationOutcome(
+            status: row.found.isSame ? .unchanged : .updated, generation: row.found.generation,
+            epoch: row.found.epoch, provider: row.pending.registration.token.provider, state: .active,
+            userID: row.pending.registration.owner?.userID, lastSeenAt: max(row.found.lastSeenAt, now))
     }
 }

@@ -74,11 +74,13 @@ struct LockedRegistrations {
                 .compactMap(\.owner?.userID)
         ).filter { known[$0] == nil }
         guard !owners.isEmpty else { return known }
-        let users = Array(owners)
+        let users = Dictionary(uniqueKeysWithValues: owners.map { (UserDigest.sha256($0), $0) })
         let rows = try await transaction.execute([
-            PostgresStatement(GuardStatements.users, app.rawValue, users.map(UserDigest.sha256))
+            PostgresStatement(GuardStatements.users, app.rawValue, Array(users.keys))
         ])[0]
-        return try rows.map(RememberedUser.init).reduce(into: known) { $0[users[$1.index]] = $1.choices }
+        return try rows.map(RememberedUser.init).reduce(into: known) { known, user in
+            if let id = users[user.sha256] { known[id] = user.choices }
+        }
     }
 
     /// - Parameter added: the holders of new tokens.

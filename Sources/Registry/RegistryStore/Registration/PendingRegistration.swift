@@ -41,6 +41,9 @@ enum RegistrationFinding: Sendable {
         let revision: Int64
         let cell: Int64
         let sessionExpiresAt: Timestamp?
+        let lastSeenAt: Timestamp
+        /// The merged choices.
+        let topics: TopicChoices
         /// Whether it has the registration's snapshot.
         let hasSnapshot: Bool
         /// Whether only `lastSeenAt` is due: the registration has the same values.

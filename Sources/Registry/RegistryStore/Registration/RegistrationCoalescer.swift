@@ -4,26 +4,21 @@ import PushRegistry
 /// Takes registrations one by one and sends them to PostgreSQL in batches (R2, R15): one read completes those that
 /// change nothing, and the others are written. Each event loop has one coalescer.
 struct RegistrationCoalescer: Sendable {
-    private let lookUps: ReadCoalescer<RegistrationLookUp.Item>
+    private let lookUps: ReadCoalescer<RegistrationLookUp>
     private let writes: WriteCoalescer<PendingRegistration>
 
     init(_ resources: LoopResources) {
-        let lookUp = RegistrationLookUp(isDistributed: resources.postgres.isDistributed)
         let meters = WriteMeters("registration")
-        lookUps = ReadCoalescer(
-            resources, meters: meters, statements: lookUp.statements, decode: lookUp.results(of:in:))
-        let writer = RegistrationWriter(
-            postgres: resources.postgres, cells: resources.cells)
+        lookUps = ReadCoalescer(resources, meters: meters)
+        let writer = RegistrationWriter(postgres: resources.postgres, cells: resources.cells)
         writes = WriteCoalescer(resources, meters: meters) { batch, patience in
-            try await resources.serving(batch[0].app) {
-                try await writer.write(try await writer.lookingForTokens(batch), patience)
-            }
+            try await writer.write(try await writer.lookingForTokens(batch), patience)
         }
     }
 
     /// - Throws: `RegistrationRefusal`, `DirectoryChanged`, `StoreError`; the faults of the registration's bytes.
     func register(_ sent: SentRegistration, ifDirectoryIs version: Int64? = nil) async throws -> RegistrationOutcome {
-        let found = try await lookUps.find(RegistrationLookUp.Item(sent: sent, directoryVersion: version))
+        let found = try await lookUps.find(RegistrationLookUp(sent: sent, directoryVersion: version))
         switch try found.decision(about: sent) {
         case .unchanged(let outcome): return outcome
         case .changed(let pending): return try await writes.write(pending)

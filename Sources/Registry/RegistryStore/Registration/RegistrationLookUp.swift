@@ -3,21 +3,13 @@ import PushRegistry
 
 /// The first round trip of registrations (R2): finds out which of them change nothing, without a lock. Those that have
 /// the bytes of the last one are not read any further.
-struct RegistrationLookUp: Sendable {
-    /// A registration that waits for its look-up.
-    struct Item: BatchedRead {
-        let sent: SentRegistration
-        /// The directory's version by which the registration was authorized; nil if the directory was read for it.
-        let directoryVersion: Int64?
-
-        typealias Finding = RegistrationLookUp.Found
-
-        var app: AppNumber { sent.key.app }
-    }
+struct RegistrationLookUp: BatchedRead {
+    let sent: SentRegistration
+    let directoryVersion: Int64?
 
     /// What a look-up found, before the registration is read. Each caller reads its own: reading those of a whole batch
     /// would hold the loop for long.
-    enum Found: Sendable {
+    enum Finding: Sendable {
         /// The registration has the bytes of the last one and changes nothing; this is the outcome.
         case unchanged(RegistrationOutcome)
         /// The installation does not exist.
@@ -34,55 +26,23 @@ struct RegistrationLookUp: Sendable {
         case changed(PendingRegistration)
     }
 
-    typealias Results = [Result<Found, any Error>]
+    var app: AppNumber { sent.key.app }
 
-    let isDistributed: Bool
-
-    /// For registrations of one app.
-    func statements(_ app: AppNumber, _ batch: [Item]) -> [PostgresStatement] {
-        let ids = batch.map(\.sent.key.installID.rawValue)
-        guard !isDistributed else {
-            return [
-                PostgresStatement(RegistrationStatements.lookUpOnCitus, app.rawValue, ids),
-                PostgresStatement(DirectoryStatements.moment),
-            ]
-        }
-        return [PostgresStatement(RegistrationStatements.lookUp, app.rawValue, ids)]
+    static func statement(for reads: [Self], of app: AppNumber) -> PostgresStatement {
+        PostgresStatement(RegistrationStatements.lookUp, app.rawValue, reads.map(\.sent.key.installID.rawValue))
     }
 
-    /// - Parameter results: of `statements`.
-    /// - Returns: for each registration what was found, in the same order; `DirectoryChanged` where the directory has
-    ///   another version than the registration names.
-    func results(of batch: [Item], in results: [PostgresResult]) throws -> Results {
-        guard !isDistributed else { return try resultsOnCitus(of: batch, in: results[0], moment: results[1][0]) }
-        return zip(batch, results[0]).map { item, row in
-            Result {
-                try item.check(directoryVersion: row.decode(18))
-                let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
-                return row.isNull(1) ? .absent : try find(item.sent, in: row, at: now)
-            }
-        }
-    }
-
-    /// - Parameters:
-    ///   - rows: of `RegistrationStatements.lookUpOnCitus`.
-    ///   - moment: of `DirectoryStatements.moment`.
-    private func resultsOnCitus(of batch: [Item], in rows: PostgresResult, moment: PostgresRow) throws -> Results {
-        let version: Int64 = try moment.decode(0)
-        let now = Timestamp(try moment.decode(1, as: PostgresTimestamp.self))
+    static func findings(of reads: [Self], in rows: PostgresResult, at now: Timestamp) throws -> Results {
         let found = try Dictionary(
             rows.map { (try $0.decode(0, as: String.self), $0) }, uniquingKeysWith: { first, _ in first })
-        return batch.map { item in
-            Result {
-                try item.check(directoryVersion: version)
-                guard let row = found[item.sent.key.installID.rawValue] else { return .absent }
-                return try find(item.sent, in: row, at: now)
-            }
+        return reads.map { read in
+            guard let row = found[read.sent.key.installID.rawValue] else { return .success(.absent) }
+            return Result { try find(read.sent, in: row, at: now) }
         }
     }
 
     /// - Parameter row: of an installation that exists.
-    private func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Found {
+    private static func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Finding {
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
         let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
         guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt),
@@ -96,7 +56,7 @@ struct RegistrationLookUp: Sendable {
     }
 }
 
-extension RegistrationLookUp.Found {
+extension RegistrationLookUp.Finding {
     /// Reads the registration if it must be, and compares its values.
     ///
     /// - Throws: the faults of its bytes.
@@ -118,7 +78,7 @@ extension RegistrationLookUp.Found {
         let registration = try sent.read()
         let holdsToken = row.holdsToken(of: registration)
         let isSame = try row.holds(sent.digest, at: 1) || holdsToken && row.hasValues(of: registration)
-        let keepsTopics = try registration.topics.isEmpty || row.choices.contain(registration.topics)
+        let keepsTopics = try registration.topics.isEmpty || row.choices(at: 15).contain(registration.topics)
         if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) { return .unchanged(outcome) }
         let finding: RegistrationFinding =
             if !holdsToken {
@@ -140,20 +100,14 @@ extension RegistrationLookUp.Found {
             RegistrationFinding.Bound(
                 generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
                 cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
+                lastSeenAt: Timestamp(try row.decode(3)), topics: try row.choices(at: 18),
                 hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
     }
 }
 
-extension RegistrationLookUp.Item {
-    fileprivate func check(directoryVersion version: Int64) throws {
-        guard directoryVersion ?? version == version else { throw DirectoryChanged() }
-    }
-}
-
 extension PostgresRow {
-    /// The choices on the installation of a look-up.
-    fileprivate var choices: TopicChoices {
-        get throws { TopicChoices(codes: try decode(15, as: [Int32]?.self) ?? []) }
+    fileprivate func choices(at column: Int) throws -> TopicChoices {
+        TopicChoices(codes: try decode(column, as: [Int32]?.self) ?? [])
     }
 
     private var provider: Provider {

@@ -4,30 +4,16 @@ import PushRegistry
 /// The SQL of `PUT …/installations/{id}`, set-based: one statement serves a batch of one app. `$1` is the app, and
 /// the rest are arrays unless a comment says otherwise.
 package enum RegistrationStatements {
-    /// A row for each installation id of `$2`, in their order; columns are NULL if the installation does not exist.
-    /// Column 4 says whether the row is as its last registration left it: active, not probably replaced, and with the
-    /// generation of that registration. The last column is the directory's version at the same moment.
+    /// The rows of the installations `$2` that exist, in any order. Column 4 says whether the row is as its last
+    /// registration left it: active, not probably replaced, and with the generation of that registration.
     static let lookUp = PreparedSQL(
         """
-        SELECT statement_timestamp(), \(sql: found), (SELECT version FROM directory_version)
-        FROM unnest($2::text[]) AS k (install_id)
-            LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
+        SELECT install_id, registration_digest, generation, last_seen_at,
+            generation = registration_generation AND state = 'active' AND probably_replaced_by IS NULL,
+            token_sha256, user_id, session_id, revision, cell, session_expires_at, snapshot_digest, provider,
+            credential_issued_at, epoch, topic_choices, p256dh, auth, topics
+        FROM installation WHERE app_id = $1 AND install_id = ANY ($2)
         """)
-
-    /// The rows of the installations `$2` that exist, in any order: the id, then the columns 1 to 17 of `lookUp`.
-    /// `DirectoryStatements.moment` reads the time and the directory's version.
-    ///
-    /// Citus plans a SELECT from one table in less than half of the time of a join, and executes a statement that also
-    /// reads a table of the coordinator in steps, one of which would fetch all installations of the app.
-    static let lookUpOnCitus = PreparedSQL(
-        "SELECT i.install_id, \(sql: found) FROM installation i WHERE i.app_id = $1 AND i.install_id = ANY ($2)")
-
-    private static let found: PostgresSQL = """
-        i.registration_digest, i.generation, i.last_seen_at,
-            i.generation = i.registration_generation AND i.state = 'active' AND i.probably_replaced_by IS NULL,
-            i.token_sha256, i.user_id, i.session_id, i.revision, i.cell, i.session_expires_at, i.snapshot_digest,
-            i.provider, i.credential_issued_at, i.epoch, i.topic_choices, i.p256dh, i.auth
-        """
 
     /// Runs after the locks: every transaction that this one waited for has ended, so the position and the number are
     /// above theirs.
@@ -70,68 +56,33 @@ package enum RegistrationStatements {
             WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
         """)
 
-    // MARK: One trip, without a lock
+    // MARK: Without a lock
 
-    /// Without a lock: it writes only rows that still have the revision that the look-up read. It keeps the replaced
-    /// snapshots and moves the counts between cells. `$2` is the time.
-    ///
-    /// The same row is read as `s`, whose columns `changed` returns as they were before: a row that still has this
-    /// revision when it is written is the one that was read.
+    /// Writes the rows if all of them still have the revisions that the look-up read. Otherwise it divides by zero,
+    /// which rolls the transaction back (`isLostRace`). `$2` is the time.
     static let change = PreparedSQL(
         """
         WITH changed AS (
             UPDATE installation i
-            SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
+            SET \(sql: ChangedRow.layout.written.assignments), revision = i.revision + 1,
                 snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
                 last_seen_at = greatest(i.last_seen_at, $2),
                 snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
-            FROM \(sql: ChangedRow.columns.unnest(from: 3))
-                JOIN installation s ON s.app_id = $1 AND s.install_id = k.install_id
-            WHERE i.ctid = s.ctid AND i.revision = k.old_revision
-            RETURNING i.last_seen_at, i.cell, i.session_expires_at, i.topics, k.old_cell, k.old_expires_at,
-                k.is_new_snapshot, \(sql: SnapshotStatements.columns(of: "s"))
-        ), replaced AS (
-            \(sql: SnapshotStatements.keep("changed", at: "$2"))
-            WHERE s.is_new_snapshot
-        ), moved AS (
-            \(sql: RollUpDeltaStatements.insert(from: """
-                SELECT topics, old_cell AS cell, old_expires_at AS expires_at, -1 AS active, -1 AS installations
-                FROM changed
-                UNION ALL
-                SELECT topics, cell, session_expires_at, 1, 1 FROM changed
-                """))
-        )
-        SELECT install_id, last_seen_at FROM changed
+            FROM \(sql: ChangedRow.layout.columns.unnest(from: 3))
+            WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
+            RETURNING 1)
+        SELECT 1 / (count(*) = cardinality($3::text[]))::integer FROM changed
         """)
 
-    /// As `change`, without the writes of other tables.
-    static let changeAlone = PreparedSQL(
-        """
-        UPDATE installation i
-        SET \(sql: ChangedRow.written.assignments), revision = i.revision + 1,
-            snapshot_sender = CASE WHEN k.is_new_snapshot THEN i.registrant ELSE i.snapshot_sender END,
-            last_seen_at = greatest(i.last_seen_at, $2),
-            snapshot_at = CASE WHEN k.is_new_snapshot THEN greatest(i.snapshot_at, $2) ELSE i.snapshot_at END
-        FROM \(sql: ChangedRow.columns.unnest(from: 3))
-        WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-        RETURNING i.install_id, i.last_seen_at, i.topics
-        """)
-
-    /// Runs before `changeAlone`: if that finds the same revision, the snapshot was the present one. `$2` is the time.
-    static let keepRevisions = PreparedSQL(
-        SnapshotStatements.keep(
-            """
-            (\(sql: SnapshotStatements.present(
-                in: "unnest($3::text[], $4::bigint[]) AS k (install_id, revision)")) AND i.revision = k.revision)
-            """, at: "$2"))
-
-    /// Without a lock, as `change`. `$2` is the time.
+    /// As `change`. `$3` are the installations, `$4` their revisions.
     static let touch = PreparedSQL(
         """
-        UPDATE installation i SET last_seen_at = greatest(i.last_seen_at, $2), revision = i.revision + 1
-        FROM unnest($3::text[], $4::bigint[]) AS k (install_id, old_revision)
-        WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
-        RETURNING i.install_id, i.last_seen_at
+        WITH touched AS (
+            UPDATE installation i SET last_seen_at = greatest(i.last_seen_at, $2), revision = i.revision + 1
+            FROM unnest($3::text[], $4::bigint[]) AS k (install_id, old_revision)
+            WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision
+            RETURNING 1)
+        SELECT 1 / (count(*) = cardinality($3::text[]))::integer FROM touched
         """)
 
     // MARK: After the changes

@@ -4,20 +4,13 @@ import PostgresClient
 package enum RollUpDeltaStatements {
     /// Every call that changes installations under locks (R13): writes deltas of counts.
     static let append = PreparedSQL(
-        values: InsertedValues(
-            "INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)",
-            row: "$1, \(sql: AppSource(isDistributed: true).transactionID), $2, $3, $4, $5, $6", scalars: 1, arrays: 5)
-    ) { source in
-        let rows: PostgresSQL = """
-            unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[])
-                AS k (topic, cell, expires_at, active, installations)
-            """
-        return """
-            INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
-            SELECT \(sql: source.app), \(sql: source.transactionID), topic, cell, expires_at, active, installations
-            FROM \(sql: source.beside(rows))
-            """
-    }
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+        SELECT \(sql: AppRow.app), pg_current_xact_id()::text::bigint, k.*
+        FROM \(sql: AppRow.beside("""
+            unnest($2::integer[], $3::bigint[], $4::timestamptz[], $5::bigint[], $6::bigint[]) AS k
+            """))
+        """)
 
     /// An INSERT: the deltas of changed installations, of all and of each topic about which they have a choice.
     ///
@@ -25,7 +18,7 @@ package enum RollUpDeltaStatements {
     ///   - app: an expression.
     ///   - rows: a SELECT of `topics`, `cell`, `expires_at`, `active` and `installations`.
     ///   - choices: how the installations with a choice change, if that is not `installations`.
-    static func insert(
+    package static func insert(
         into app: PostgresSQL = "$1", from rows: PostgresSQL, choices: PostgresSQL = "r.installations"
     ) -> PostgresSQL {
         """

@@ -32,22 +32,23 @@ public struct RollUpFolder: Sendable {
     /// How long a look at an app's deltas may take on Citus. Beyond it, the app's node counts as hanging.
     private static let lookOnCitusTimeout = Duration.seconds(2)
 
-    private let postgres: PostgresClient
+    private let resources: LoopResources
     private let limits: Limits
     private let folded = Counter(label: "rollup_deltas_folded_total")
     private let failures = Counter(label: "rollup_fold_failures_total")
 
-    /// - Parameter postgres: sessions of its own with the planner's normal settings; one is enough.
-    public init(postgres: PostgresClient, limits: Limits = Limits()) {
-        self.postgres = postgres
+    /// - Parameter resources: sessions of its own with the planner's normal settings; one is enough.
+    public init(_ resources: LoopResources, limits: Limits = Limits()) {
+        self.resources = resources
         self.limits = limits
     }
+
+    private var postgres: PostgresClient { resources.postgres }
 
     /// Folds until it is cancelled, at most an eighth of the time: in a flood, registrations need the server more than
     /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
         var schedule = RollUpSchedule(limits)
-        let outages = AppOutageLog()
         var batches: [AppNumber: FoldBatch] = [:]
         var isPrepared = false
         var removed = 0
@@ -58,9 +59,9 @@ public struct RollUpFolder: Sendable {
                     try await RollUpPreparation(postgres: postgres).run()
                     isPrepared = true
                 }
-                for app in schedule.due(try await waiting(outages), now: start) {
+                for app in schedule.due(try await waiting(), now: start) {
                     removed +=
-                        await apart(app, outages) {
+                        await apart(app) {
                             try await fold(app, &batches[app, default: FoldBatch(max: limits.batch)])
                         } ?? 0
                 }
@@ -76,15 +77,15 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    private func waiting(_ outages: AppOutageLog) async throws -> [RollUpSchedule.Waiting] {
+    private func waiting() async throws -> [RollUpSchedule.Waiting] {
         let countMax = Int64(limits.deltasMax)
         var rows: [PostgresRow] = []
-        if postgres.isDistributed {
+        if resources.isDistributed {
             for row in try await postgres.execute(RollUpStatements.allApps) {
                 let app = AppNumber(try row.decode(0))
                 let statement = RollUpStatements.waiting(in: app, countMax: countMax)
                 rows +=
-                    await apart(app, outages) {
+                    await apart(app) {
                         Array(try await postgres.execute(statement, timeout: Self.lookOnCitusTimeout))
                     } ?? []
             }
@@ -102,12 +103,9 @@ public struct RollUpFolder: Sendable {
     /// An app whose fold fails, or whose node on Citus is away or hangs, does not keep others from being folded.
     ///
     /// - Returns: nil if `body` failed or was left out.
-    private func apart<Value>(
-        _ app: AppNumber, _ outages: AppOutageLog, _ body: () async throws -> Value
-    ) async -> Value? {
+    private func apart<Value>(_ app: AppNumber, _ body: () async throws -> Value) async -> Value? {
         do {
-            guard postgres.isDistributed else { return try await body() }
-            return try await outages.serving(app, on: postgres.loop, body)
+            return try await resources.serving(app, body)
         } catch {
             failures.increment()
             return nil

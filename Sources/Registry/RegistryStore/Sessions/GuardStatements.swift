@@ -7,55 +7,31 @@ import PushRegistry
 package enum GuardStatements {
     // MARK: Beginning a binding: PUT …/installations/{id}
 
-    /// Returns the index of each user in `$2` that has a row. Citus plans a SELECT from one table in less than half of
-    /// the time of a join.
+    // Each reads one table: Citus plans it once for a session, but a join at each execution. PostgreSQL also needs less
+    // time than for a join.
+
+    /// Returns the users of `$2` that have a row.
     package static let users = PreparedSQL(
         """
-        SELECT k.position, u.refused_before, u.refused_number, u.topics
-        FROM unnest($2::bytea[]) WITH ORDINALITY AS k (user_sha256, position)
-        CROSS JOIN LATERAL (
-            SELECT refused_before, refused_number, topics FROM user_guard
-            WHERE app_id = $1 AND user_sha256 = k.user_sha256 OFFSET 0) AS u
-        """,
-        distributed: """
-            SELECT array_position($2::bytea[], user_sha256)::bigint, refused_before, refused_number, topics
-            FROM user_guard WHERE app_id = $1 AND user_sha256 = ANY ($2)
-            """)
+        SELECT user_sha256, refused_before, refused_number, topics FROM user_guard
+        WHERE app_id = $1 AND user_sha256 = ANY ($2)
+        """)
 
-    /// Returns the index of each session in `$2` that has a row.
-    package static let sessions = PreparedSQL(
+    /// Returns the sessions of `$2` that have a row.
+    static let sessions = PreparedSQL(
         """
-        SELECT k.position, s.ended_at, s.kept_number, s.user_sha256, s.left_number
-        FROM unnest($2::text[]) WITH ORDINALITY AS k (session_id, position)
-        CROSS JOIN LATERAL (
-            SELECT ended_at, kept_number, user_sha256, left_number FROM session
-            WHERE app_id = $1 AND session_id = k.session_id OFFSET 0) AS s
-        """,
-        distributed: """
-            SELECT array_position($2::text[], session_id)::bigint, ended_at, kept_number, user_sha256, left_number
-            FROM session WHERE app_id = $1 AND session_id = ANY ($2)
-            """)
+        SELECT session_id, ended_at, kept_number, user_sha256, left_number FROM session
+        WHERE app_id = $1 AND session_id = ANY ($2)
+        """)
 
-    /// Runs after the installations are locked. No id is twice in `$2`. Citus plans a statement of one table once for a
-    /// session, and a join at each execution.
+    /// Runs after the installations are locked. No id is twice in `$2`; `$3` and `$4` are the users and sessions.
     static let installationLogouts = PreparedSQL(
         """
-        SELECT k.position, l.session_id <> '', l.logged_out_at
-        FROM unnest($2::text[], $3::bytea[], $4::text[]) WITH ORDINALITY
-            AS k (install_id, user_sha256, session_id, position)
-        CROSS JOIN LATERAL (
-            SELECT session_id, logged_out_at FROM installation_logout
-            WHERE app_id = $1 AND install_id = k.install_id AND user_sha256 = k.user_sha256
-                AND session_id IN ('', coalesce(k.session_id, ''))
-            OFFSET 0) AS l
-        """,
-        distributed: """
-            SELECT array_position($2::text[], install_id)::bigint, session_id <> '', logged_out_at
-            FROM installation_logout
-            WHERE app_id = $1 AND install_id = ANY ($2)
-                AND user_sha256 = ($3::bytea[])[array_position($2::text[], install_id)]
-                AND session_id IN ('', coalesce(($4::text[])[array_position($2::text[], install_id)], ''))
-            """)
+        SELECT install_id, session_id <> '', logged_out_at FROM installation_logout
+        WHERE app_id = $1 AND install_id = ANY ($2)
+            AND user_sha256 = ($3::bytea[])[array_position($2::text[], install_id)]
+            AND session_id IN ('', coalesce(($4::text[])[array_position($2::text[], install_id)], ''))
+        """)
 
     // MARK: Ending bindings
 
@@ -122,28 +98,27 @@ package enum GuardStatements {
 
     /// Sessions that left installations, with their users.
     ///
-    /// - Parameter number: of the transaction, drawn when the installations were locked: a logout of the user after the
-    ///   sessions have left has a higher one, and no binding began before a logout that has a lower one.
+    /// - Parameter moment: read when the installations were locked. A logout of the user after the sessions have left
+    ///   has a higher number, and no binding began before a logout that has a lower one.
     static func leave(
-        _ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber, number: Int64
+        _ sessions: [(id: SessionID, userID: UserID)], in app: AppNumber, at moment: Moment
     ) -> PostgresStatement {
         let sorted = Dictionary(sessions.map { ($0.id.rawValue, $0.userID) }, uniquingKeysWith: { first, _ in first })
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         return PostgresStatement(
-            leaveSessions, app.rawValue, number, sorted.map(\.key), sorted.map { UserDigest.sha256($0.value) })
+            leaveSessions, app.rawValue, moment.number, moment.time.postgres, sorted.map(\.key),
+            sorted.map { UserDigest.sha256($0.value) })
     }
 
     /// A logout of the user ends a session that left before it. A session that has a row keeps it.
-    static let leaveSessions = PreparedSQL { source in
-        let rows: PostgresSQL = "unnest($3::text[], $4::bytea[]) AS k (session_id, user_sha256)"
-        return """
-            INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number)
-            SELECT \(sql: source.app), k.session_id, k.user_sha256, \(sql: source.time), $2::bigint
-            FROM \(sql: source.beside(rows))
-            ORDER BY k.session_id
-            ON CONFLICT DO NOTHING
-            """
-    }
+    static let leaveSessions = PreparedSQL(
+        """
+        INSERT INTO session (app_id, session_id, user_sha256, recorded_at, left_number)
+        SELECT \(sql: AppRow.app), k.session_id, k.user_sha256, $3, $2::bigint
+        FROM \(sql: AppRow.beside("unnest($4::text[], $5::bytea[]) AS k (session_id, user_sha256)"))
+        ORDER BY k.session_id
+        ON CONFLICT DO NOTHING
+        """)
 
     /// A later logout of the same credential replaces an earlier one: it refuses more credentials.
     static func remember(_ tombstones: [Tombstones.OnInstallation], in app: AppNumber, at now: Timestamp)
@@ -155,28 +130,27 @@ package enum GuardStatements {
     }
 
     /// POST …/installations/{installId}/logout (R6): records logouts of installations.
-    static let addInstallationLogouts = PreparedSQL { source in
-        let rows: PostgresSQL = "unnest($3::text[], $4::bytea[], $5::text[]) AS k (install_id, user_sha256, session_id)"
-        return """
-            INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
-            SELECT \(sql: source.app), k.install_id, k.user_sha256, k.session_id, $2
-            FROM \(sql: source.beside(rows))
-            ON CONFLICT (app_id, install_id, user_sha256, session_id)
-            DO UPDATE SET logged_out_at = excluded.logged_out_at
-            """
-    }
+    static let addInstallationLogouts = PreparedSQL(
+        """
+        INSERT INTO installation_logout (app_id, install_id, user_sha256, session_id, logged_out_at)
+        SELECT \(sql: AppRow.app), k.install_id, k.user_sha256, k.session_id, $2
+        FROM \(sql: AppRow.beside("""
+            unnest($3::text[], $4::bytea[], $5::text[]) AS k (install_id, user_sha256, session_id)
+            """))
+        ON CONFLICT (app_id, install_id, user_sha256, session_id)
+        DO UPDATE SET logged_out_at = excluded.logged_out_at
+        """)
 }
 
 /// A row of `GuardStatements.users`.
-package struct RememberedUser {
-    /// In the array that was sent.
-    package let index: Int
+struct RememberedUser {
+    let sha256: [UInt8]
     /// The last end of all sessions of the user.
     package let logout: Tombstones.UserLogout?
     package let choices: TopicChoices
 
-    package init(_ row: PostgresRow) throws {
-        index = try row.decode(0, as: Int.self) - 1
+    init(_ row: PostgresRow) throws {
+        sha256 = try row.decode(0)
         logout = try row.userLogout(1)
         choices = TopicChoices(codes: try row.decode(3, as: [Int32]?.self) ?? [])
     }

@@ -3,38 +3,24 @@ import PushRegistry
 
 /// The SQL of snapshots that were replaced: the table `settings_snapshot`. The present one is in `installation`.
 enum SnapshotStatements {
-    /// A SELECT: the present snapshots of installations, as `keep` inserts them. `$1` is the app. The id of a snapshot
-    /// is the revision of the row that has it when it is replaced.
-    ///
-    /// - Parameter installations: a FROM item named `k` with a column `install_id`.
-    static func present(in installations: PostgresSQL) -> PostgresSQL {
-        """
-        SELECT \(sql: columns(of: "i"))
-        FROM \(sql: installations) JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id
-        """
+    /// - Parameter installations: each with the revision that was read.
+    static func keep(
+        _ installations: [(id: InstallID, revision: Int64)], in app: AppNumber, at time: Timestamp
+    ) -> PostgresStatement {
+        PostgresStatement(
+            keep, app.rawValue, time.postgres, installations.map(\.id.rawValue), installations.map(\.revision))
     }
 
-    /// The columns of an installation that `keep` reads.
-    static func columns(of installation: String) -> PostgresSQL {
-        let names: [PostgresSQL] = ["app_id", "install_id", "revision", "snapshot_at", "snapshot_sender"]
-        return names.map { "\(identifier: installation).\(sql: $0)" }.joined(separator: ", ")
-            + ", \(sql: SnapshotColumns.batch.list.names(of: installation))"
-    }
-
-    /// PUT …/installations/{id} (R2): inserts snapshots that the same transaction replaces.
-    ///
-    /// - Parameters:
-    ///   - snapshots: a FROM item with the columns of `present`.
-    ///   - time: the placeholder of the time.
-    static func keep(_ snapshots: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+    /// PUT …/installations/{id} (R2): copies the snapshots that the same transaction replaces afterwards, if it finds
+    /// the same revisions. The id of a snapshot is the revision of the row that had it.
+    static let keep = PreparedSQL(
         """
         INSERT INTO settings_snapshot (id, replaced_at, at, app_id, install_id, sender, \(sql: names))
-        SELECT s.revision, greatest(\(sql: time), s.snapshot_at), s.snapshot_at, s.app_id, s.install_id,
-            s.snapshot_sender,
-            \(sql: SnapshotColumns.batch.list.names(of: "s"))
-        FROM \(sql: snapshots) AS s
-        """
-    }
+        SELECT i.revision, greatest($2, i.snapshot_at), i.snapshot_at, i.app_id, i.install_id, i.snapshot_sender,
+            \(sql: SnapshotColumns.batch.list.names(of: "i"))
+        FROM unnest($3::text[], $4::bigint[]) AS k (install_id, revision)
+            JOIN installation i ON i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision
+        """)
 
     private static var names: PostgresSQL { SnapshotColumns.batch.list.names }
 

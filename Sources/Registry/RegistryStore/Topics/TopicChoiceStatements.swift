@@ -46,15 +46,14 @@ enum TopicChoiceStatements {
 
     /// PATCH …/users/{userId}/topics: writes the choices of users.
     /// `$2` are the users' digests.
-    private static let writeOfUsers = PreparedSQL { source in
+    private static let writeOfUsers = PreparedSQL(
         """
         INSERT INTO user_guard (app_id, user_sha256, topics)
-        SELECT \(sql: source.app), k.user_sha256, k.topics::integer[]
-        FROM \(sql: source.beside("unnest($2::bytea[], $3::text[]) AS k (user_sha256, topics)"))
+        SELECT \(sql: AppRow.app), k.user_sha256, k.topics::integer[]
+        FROM \(sql: AppRow.beside("unnest($2::bytea[], $3::text[]) AS k (user_sha256, topics)"))
         ORDER BY k.user_sha256
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET topics = excluded.topics
-        """
-    }
+        """)
 
     static func write(_ choices: [(userSHA256: [UInt8], choices: TopicChoices)], in app: AppNumber)
         -> PostgresStatement

@@ -64,18 +64,22 @@ struct UserTopicsWriter: Sendable {
         _ users: [UserID], in app: AppNumber, after installID: String, _ patience: LockPatience,
         _ more: [PostgresStatement], _ transaction: PostgresTransaction
     ) async throws -> UserTopicsPage {
-        let digests = users.map { UserDigest.sha256($0) }
+        let users = Dictionary(uniqueKeysWithValues: users.map { (UserDigest.sha256($0), $0) })
+        let digests = Array(users.keys)
         let setUp = LockTimeoutStatements.of(patience)
         let results = try await transaction.execute(
             setUp + [
                 LockBuckets(users: digests, in: app).exclusive,
                 PostgresStatement(GuardStatements.users, app.rawValue, digests),
                 PostgresStatement(
-                    TopicChoiceStatements.lockInstallations, app.rawValue, users.map(\.rawValue), installID, pageMax),
+                    TopicChoiceStatements.lockInstallations, app.rawValue, users.values.map(\.rawValue), installID,
+                    pageMax),
                 PostgresStatement(RegistrationStatements.now),
             ] + more)[setUp.count...]
         let first = results.startIndex
-        let remembered = try results[first + 1].map(RememberedUser.init).map { (users[$0.index], $0.choices) }
+        let remembered = try results[first + 1].map(RememberedUser.init).compactMap { user in
+            users[user.sha256].map { ($0, user.choices) }
+        }
         return UserTopicsPage(
             choices: Dictionary(uniqueKeysWithValues: remembered),
             installations: try LockedPage(results[first + 2], limit: pageMax), moment: try Moment(results[first + 3]),

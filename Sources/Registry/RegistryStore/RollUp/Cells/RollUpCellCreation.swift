@@ -2,16 +2,15 @@ import PostgresClient
 import PushRegistry
 
 /// Finds the numbers of an app's cells, and creates those that are missing. A value that returns the statements to
-/// send, as `RollUpFold` does: at most one unit for texts and one for cells. On Citus there is one before them, and one
-/// after them if some of the cells existed.
+/// send, as `RollUpFold` does: one unit that draws numbers, at most one for texts, and one for cells.
 ///
-/// Each unit first removes the marks of unused rows (`UnusedCells`). A row that is deleted meanwhile is created again.
+/// Each of the last two first removes the marks of unused rows (`UnusedCells`). A row that is deleted meanwhile is
+/// created again.
 package struct RollUpCellCreation {
     private enum Phase {
         case drawing
         case naming
         case creating
-        case finding
         case finished
     }
 
@@ -26,18 +25,17 @@ package struct RollUpCellCreation {
     private let mayAdd: Bool
     private let app: Int32
     private let versions: [String]
-    private var phase: Phase
+    private var phase = Phase.drawing
     /// The texts without a number.
     private let newTexts: [String]
-    /// The numbers of new texts and cells, on Citus; nil: PostgreSQL draws them.
-    private var drawn: (texts: [Int64], cells: [Int64])?
+    /// The numbers of new texts and cells.
+    private var drawn: (texts: [Int64], cells: [Int64]) = ([], [])
 
     /// - Parameters:
     ///   - keys: at least one, all of one app.
     ///   - mayAdd: whether the app may have more cells.
     ///   - texts: those that are known.
-    ///   - drawsNumbers: whether a statement of its own draws the numbers: on Citus, so that an INSERT is one task.
-    init(_ keys: [RollUpCells.Key], mayAdd: Bool, texts: RollUpTexts = RollUpTexts(), drawsNumbers: Bool = false) {
+    init(_ keys: [RollUpCells.Key], mayAdd: Bool, texts: RollUpTexts = RollUpTexts()) {
         self.keys = keys
         self.texts = texts
         self.mayAdd = mayAdd
@@ -45,17 +43,11 @@ package struct RollUpCellCreation {
         versions = keys.map { Version($0.systemVersion)?.canonicalText ?? "" }
         newTexts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions)
             .filter { texts.numbers[$0] == nil }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        phase = drawsNumbers ? .drawing : .naming
     }
 
-    /// The first unit.
+    /// The first unit. On Citus, an INSERT that draws numbers itself would not be executed on the app's node.
     var first: [PostgresStatement] {
-        switch phase {
-        case .drawing:
-            [PostgresStatement(RollUpCellStatements.draw, Int64(mayAdd ? newTexts.count : 0), Int64(keys.count))]
-        case .naming where needsTexts: naming
-        case .naming, .creating, .finding, .finished: creating
-        }
+        [PostgresStatement(RollUpCellStatements.draw, Int64(newTexts.count), Int64(keys.count))]
     }
 
     /// - Returns: the next unit; nil after the last one.
@@ -63,45 +55,31 @@ package struct RollUpCellCreation {
         switch phase {
         case .drawing:
             drawn = (try results[0][0].decode(0), try results[0][0].decode(1))
-            phase = .naming
-            return first
-        case .naming where needsTexts:
-            try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2])
-            phase = .creating
-            return creating
-        case .naming, .creating, .finding:
-            if let drawn, phase != .finding {
-                added = results[results.count - 1].count
-                guard mayAdd, results[results.count - 1].count == keys.count else {
-                    phase = .finding
-                    return [find]
-                }
-                numbers = drawn.cells
-            } else {
-                if drawn == nil { added = results[results.count - 2].affectedRows }
-                numbers = try found(results)
+            guard newTexts.isEmpty, zones.isEmpty else {
+                phase = .naming
+                return naming
             }
+        case .naming:
+            try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2])
+        case .creating:
+            added = results[1].affectedRows
+            numbers = try found(results[2])
             phase = .finished
             return nil
         case .finished: return nil
         }
+        phase = .creating
+        return creating
     }
 
     // MARK: Texts
-
-    private var needsTexts: Bool { !newTexts.isEmpty || !zones.isEmpty }
 
     /// The zones that PostgreSQL perhaps does not know.
     private var zones: [String] { Set(keys.map(\.zone)).subtracting(texts.knownZones).sorted() }
 
     private var naming: [PostgresStatement] {
         let keys = newTexts.map { Version($0)?.arrayLiteral }
-        let add =
-            if let drawn {
-                PostgresStatement(RollUpCellStatements.addTextsOnCitus, app, newTexts, keys, drawn.texts)
-            } else {
-                PostgresStatement(RollUpCellStatements.addTexts, app, newTexts, keys)
-            }
+        let add = PostgresStatement(RollUpCellStatements.addTexts, app, newTexts, keys, drawn.texts)
         let use = PostgresStatement(RollUpCellStatements.useTexts, app, newTexts)
         return (newTexts.isEmpty ? [] : mayAdd ? [use, add] : [use]) + [
             PostgresStatement(RollUpCellStatements.zones, zones),
@@ -113,22 +91,21 @@ package struct RollUpCellCreation {
 
     private var creating: [PostgresStatement] {
         let new = mayAdd ? rows : overflow
-        let use = statement(RollUpCellStatements.useCells, mayAdd ? new : rows + new)
-        guard let drawn else { return [use, statement(RollUpCellStatements.addCells, new), find] }
-        let cells = zip(new, drawn.cells).sorted { $0.0 < $1.0 }
-        return [use, statement(RollUpCellStatements.addCellsOnCitus, cells.map(\.0), cells.map(\.1))]
+        return [
+            statement(RollUpCellStatements.useCells, mayAdd ? new : rows + new),
+            statement(RollUpCellStatements.addCells, new, Array(drawn.cells.prefix(new.count))),
+            statement(RollUpCellStatements.find, rows),
+        ]
     }
-
-    private var find: PostgresStatement { statement(RollUpCellStatements.find, rows) }
 
     /// Of the keys, in their order.
     private var rows: [Row] { zip(keys, versions).map { key, version in Row(key, version, texts) } }
 
     private var overflow: [Row] { Array(Set(rows.map(\.overflow))) }
 
-    private func found(_ results: [PostgresResult]) throws -> [Int64] {
+    private func found(_ rows: PostgresResult) throws -> [Int64] {
         var numbers = [Int64](repeating: 0, count: keys.count)
-        for row in results[results.count - 1] {
+        for row in rows {
             guard let number = try row.decode(1, as: Int64?.self) else {
                 throw StoreError.failed("a cell was not created")
             }
@@ -153,24 +130,13 @@ package struct RollUpCellCreation {
         }
     }
 
-    /// A row of `rollup_cell`. Its order is that of the rows of an INSERT, so that two services cannot deadlock.
-    private struct Row: Hashable, Comparable {
+    /// A row of `rollup_cell`.
+    private struct Row: Hashable {
         let provider: Provider
         let authorization: AuthorizationStatus
         let isAssumed: Bool
         var (locale, zone, spelling, system, version) = (Int64(0), Int64(0), Int64(0), Int64(0), Int64(0))
         var offset: Int32 = 0
-
-        static func < (one: Row, other: Row) -> Bool { one.order.lexicographicallyPrecedes(other.order) }
-
-        /// Of the columns, as PostgreSQL sorts them: an enumeration by its declaration.
-        private var order: [Int64] {
-            [
-                Int64(Provider.allCases.firstIndex(of: provider) ?? 0),
-                Int64(AuthorizationStatus.allCases.firstIndex(of: authorization) ?? 0),
-                locale, zone, spelling, system, Int64(offset), version, isAssumed ? 1 : 0,
-            ]
-        }
 
         /// The cell that counts all combinations of this provider and authorization that have no cell.
         var overflow: Row { Row(provider: provider, authorization: authorization, isAssumed: isAssumed) }

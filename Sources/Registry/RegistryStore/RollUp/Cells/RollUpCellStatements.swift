@@ -29,11 +29,19 @@ package enum RollUpCellStatements {
             ORDER BY number FOR UPDATE)
         """)
 
+    /// PUT …/installations/{installId}, import (R13): draws the numbers of $1 texts and $2 cells.
+    static let draw = PreparedSQL(
+        """
+        SELECT ARRAY(SELECT nextval('rollup_text_number_seq') FROM generate_series(1, $1::bigint)),
+            ARRAY(SELECT nextval('rollup_cell_number_seq') FROM generate_series(1, $2::bigint))
+        """)
+
     /// In the order of texts, so that two services that add the same ones cannot deadlock.
     static let addTexts = PreparedSQL(
         """
-        INSERT INTO rollup_text (app_id, text, version_key)
-        SELECT $1, k.text, k.key::bigint[] FROM unnest($2::text[], $3::text[]) AS k (text, key)
+        INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE
+        SELECT \(sql: AppRow.app), k.number, k.text, k.key::bigint[]
+        FROM \(sql: AppRow.beside("unnest($2::text[], $3::text[], $4::bigint[]) AS k (text, key, number)"))
         ORDER BY k.text COLLATE "C"
         ON CONFLICT DO NOTHING
         """)
@@ -54,11 +62,12 @@ package enum RollUpCellStatements {
             WHERE r.unused_since IS NOT NULL ORDER BY r.number FOR UPDATE OF r)
         """)
 
-    /// PUT …/installations/{installId}, import (R13): adds cells.
+    /// In the order of keys, so that two services that add the same cells cannot deadlock.
     static let addCells = PreparedSQL(
         """
-        INSERT INTO rollup_cell (app_id, \(sql: columns))
-        SELECT $1, \(sql: columns) FROM \(sql: rows)
+        INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE
+        SELECT \(sql: AppRow.app), k.number, \(sql: columns)
+        FROM \(sql: AppRow.beside("unnest(\(sql: arrays), $11::bigint[]) AS k (\(sql: columns), number)"))
         ORDER BY \(sql: columns)
         ON CONFLICT DO NOTHING
         """)
@@ -77,50 +86,9 @@ package enum RollUpCellStatements {
         LEFT JOIN rollup_cell r ON \(sql: isCell)
         """)
 
-    // MARK: On Citus
-
-    /// PUT …/installations/{installId}, on Citus (R13): draws the numbers of $1 texts and $2 cells.
-    static let draw = PreparedSQL(
-        """
-        SELECT ARRAY(SELECT nextval('rollup_text_number_seq') FROM generate_series(1, $1::bigint)),
-            ARRAY(SELECT nextval('rollup_cell_number_seq') FROM generate_series(1, $2::bigint))
-        """)
-
-    /// PUT …/installations/{installId}, on Citus (R13): adds texts of new cells.
-    static let addTextsOnCitus = PreparedSQL(
-        values: InsertedValues(
-            "INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE",
-            row: "$1, $4, $2, $3::bigint[]", then: "ON CONFLICT DO NOTHING", scalars: 1, arrays: 3)
-    ) { source in
-        """
-        INSERT INTO rollup_text (app_id, number, text, version_key) OVERRIDING SYSTEM VALUE
-        SELECT \(sql: source.app), k.number, k.text, k.key::bigint[]
-        FROM \(sql: source.beside("unnest($2::text[], $3::text[], $4::bigint[]) AS k (text, key, number)"))
-        ORDER BY k.text COLLATE "C"
-        ON CONFLICT DO NOTHING
-        """
-    }
-
-    /// Returns the numbers of the cells that it adds.
-    static let addCellsOnCitus = PreparedSQL(
-        values: InsertedValues(
-            "INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE",
-            row: "$1, $11, $2::provider, $3::authorization_status, $4, $5, $6, $7, $8, $9, $10",
-            then: "ON CONFLICT DO NOTHING RETURNING number", scalars: 1, arrays: 10)
-    ) { source in
-        """
-        INSERT INTO rollup_cell (app_id, number, \(sql: columns)) OVERRIDING SYSTEM VALUE
-        SELECT \(sql: source.app), k.number, \(sql: columns)
-        FROM \(sql: source.beside("unnest(\(sql: arrays), $11::bigint[]) AS k (\(sql: columns), number)"))
-        ORDER BY \(sql: columns)
-        ON CONFLICT DO NOTHING
-        RETURNING number
-        """
-    }
-
     // MARK: Parts
 
-    /// In the order of keys, so that two services that add the same cells cannot deadlock.
+    /// In the order of keys.
     private static let columns: PostgresSQL = """
         provider, authorization_status, locale_number, zone_number, spelling_number, system_number, time_zone_offset, \
         version_number, authorization_assumed

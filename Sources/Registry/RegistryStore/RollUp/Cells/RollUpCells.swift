@@ -25,7 +25,7 @@ package final class RollUpCells: Sendable {
         let systemName: String
         let systemVersion: String
 
-        init(_ registration: Registration) {
+        package init(_ registration: Registration) {
             self.init(registration.key.app, registration.token.provider, registration.snapshot)
         }
 
@@ -119,8 +119,7 @@ package final class RollUpCells: Sendable {
         let mayAdd = try await mayAdd(to: app, postgres)
         let identity = cache.withLock { $0.identity }
         var creation = RollUpCellCreation(
-            keys, mayAdd: mayAdd, texts: cache.withLock { $0.texts[app] } ?? RollUpTexts(),
-            drawsNumbers: postgres.isDistributed)
+            keys, mayAdd: mayAdd, texts: cache.withLock { $0.texts[app] } ?? RollUpTexts())
         try await creation.run(on: postgres, patience)
         let created = Dictionary(uniqueKeysWithValues: zip(keys, creation.numbers))
         cache.withLock { cache in

@@ -45,6 +45,7 @@ public struct RollUpRebuild: Sendable {
         _ app: AppNumber, in session: PostgresSession, _ report: inout Report, _ progress: (Step) -> Void
     ) throws {
         progress(.recounting)
+        _ = try session.execute(RollUpStatements.addState(app))
         report.installations += try assignCells(of: app, in: session)
         report.cells += try recount(app, in: session)
         try session.checkCancellation()
@@ -64,8 +65,7 @@ public struct RollUpRebuild: Sendable {
     }
 
     private static func recount(_ app: AppNumber, in session: PostgresSession) throws -> Int {
-        _ = try session.execute(RollUpStatements.addState(app))
-        return try session.withTransaction {
+        try session.withTransaction {
             try session.run(script: RollUpRebuildStatements.snapshot)
             _ = try session.execute(RollUpStatements.settings)
             let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time(of: app))[0].decode(0)
