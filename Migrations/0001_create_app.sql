@@ -19,18 +19,14 @@ CREATE TABLE app (
     -- It never leaves the service.
     identity_key bytea NOT NULL
         DEFAULT sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
-    created_at timestamptz NOT NULL DEFAULT now(),
-    updated_at timestamptz NOT NULL DEFAULT now()
+    created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE api_key (
     id text COLLATE "C" PRIMARY KEY,
     app_id integer NOT NULL REFERENCES app,
-    name text NOT NULL,
-    roles role[] NOT NULL,
-    secret_sha256 bytea NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    revoked_at timestamptz
+    name text NOT NULL, roles role[] NOT NULL, secret_sha256 bytea NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now(), revoked_at timestamptz
 );
 CREATE INDEX api_key_app ON api_key (app_id);
 
@@ -49,8 +45,7 @@ CREATE TABLE app_signing_key (
 -- The version of apps and keys. A cache with another version is out of date. It is one row, so changes are serialised,
 -- and a reader that sees a version sees every change up to it. A sequence would not guarantee that.
 CREATE TABLE directory_version (
-    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton),
-    version bigint NOT NULL
+    singleton boolean PRIMARY KEY DEFAULT true CHECK (singleton), version bigint NOT NULL
 );
 INSERT INTO directory_version (version) VALUES (1);
 
@@ -82,16 +77,14 @@ CREATE TABLE segment (
     name text COLLATE "C" NOT NULL,
     -- The filter as the client sent it.
     filter json NOT NULL,
-    description text,
-    updated_at timestamptz NOT NULL DEFAULT now(),
+    description text, updated_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (app_id, name)
 );
 
 -- The segments that a segment names. A writer locks the app's row first, so two writers cannot create a cycle together.
 CREATE TABLE segment_use (
     app_id integer NOT NULL,
-    name text COLLATE "C" NOT NULL,
-    used text COLLATE "C" NOT NULL,
+    name text COLLATE "C" NOT NULL, used text COLLATE "C" NOT NULL,
     PRIMARY KEY (app_id, name, used),
     FOREIGN KEY (app_id, name) REFERENCES segment ON DELETE CASCADE,
     FOREIGN KEY (app_id, used) REFERENCES segment

@@ -10,22 +10,15 @@ CREATE TABLE installation (
     app_id integer NOT NULL,
     install_id text COLLATE "C" NOT NULL,
 
-    provider provider NOT NULL,
-    token text COLLATE "C",
-    token_sha256 bytea,
-    p256dh text COLLATE "C",
-    auth text COLLATE "C",
-    user_id text COLLATE "C",
-    session_id text COLLATE "C",
-    session_expires_at timestamptz,
+    provider provider NOT NULL, token text COLLATE "C", token_sha256 bytea, p256dh text COLLATE "C",
+    auth text COLLATE "C", user_id text COLLATE "C", session_id text COLLATE "C", session_expires_at timestamptz,
     credential_issued_at timestamptz,
     -- The user who registered last, kept after a logout: the first 64 bits of the user id's SHA-256. NULL: without a
     -- user.
     registrant bigint,
     -- The user who sent the present snapshot first, in the same form.
     snapshot_sender bigint,
-    state installation_state NOT NULL,
-    generation bigint NOT NULL,
+    state installation_state NOT NULL, generation bigint NOT NULL,
     -- The generation after the last registration. A provider's verdict counts if it is about this generation or a later
     -- one.
     registration_generation bigint NOT NULL,
@@ -35,9 +28,7 @@ CREATE TABLE installation (
     revision bigint NOT NULL,
     probably_replaced_by text COLLATE "C",
 
-    created_at timestamptz NOT NULL,
-    registered_at timestamptz NOT NULL,
-    last_seen_at timestamptz NOT NULL,
+    created_at timestamptz NOT NULL, registered_at timestamptz NOT NULL, last_seen_at timestamptz NOT NULL,
     state_changed_at timestamptz NOT NULL,
     -- When the present snapshot arrived.
     snapshot_at timestamptz NOT NULL,
@@ -53,23 +44,12 @@ CREATE TABLE installation (
     -- The twelve settings, and whether an import assumed that the user allows notifications, one hexadecimal digit
     -- each: see the view installation_settings.
     settings bigint NOT NULL,
-    keychain_id text COLLATE "C",
-    vendor_id text COLLATE "C",
-    advertising_id text COLLATE "C",
-    app_version text COLLATE "C",
-    device_model text COLLATE "C" NOT NULL,
-    system_name text COLLATE "C" NOT NULL,
-    system_version text COLLATE "C" NOT NULL,
-    locale text COLLATE "C" NOT NULL,
-    language text COLLATE "C",
-    languages text[] COLLATE "C" NOT NULL,
-    region text COLLATE "C",
-    time_zone_id text COLLATE "C" NOT NULL,
-    time_zone_offset integer NOT NULL,
-    carrier text COLLATE "C",
-    app_store text COLLATE "C",
-    latitude double precision,
-    longitude double precision,
+    keychain_id text COLLATE "C", vendor_id text COLLATE "C", advertising_id text COLLATE "C",
+    app_version text COLLATE "C", device_model text COLLATE "C" NOT NULL, system_name text COLLATE "C" NOT NULL,
+    system_version text COLLATE "C" NOT NULL, locale text COLLATE "C" NOT NULL, language text COLLATE "C",
+    languages text[] COLLATE "C" NOT NULL, region text COLLATE "C", time_zone_id text COLLATE "C" NOT NULL,
+    time_zone_offset integer NOT NULL, carrier text COLLATE "C", app_store text COLLATE "C",
+    latitude double precision, longitude double precision,
 
     PRIMARY KEY (app_id, install_id),
     CONSTRAINT token_has_digest CHECK ((token IS NULL) = (token_sha256 IS NULL)),
@@ -92,12 +72,10 @@ CREATE VIEW installation_settings AS
 SELECT i.app_id, i.install_id,
     setting_name(settings, 0, '{notDetermined,denied,authorized,provisional,ephemeral,unknown}')
         AS authorization_status,
-    setting_name(settings, 1, n.names) AS sound_setting,
-    setting_name(settings, 2, n.names) AS badge_setting,
+    setting_name(settings, 1, n.names) AS sound_setting, setting_name(settings, 2, n.names) AS badge_setting,
     setting_name(settings, 3, n.names) AS alert_setting,
     setting_name(settings, 4, n.names) AS notification_center_setting,
-    setting_name(settings, 5, n.names) AS lock_screen_setting,
-    setting_name(settings, 6, n.names) AS car_play_setting,
+    setting_name(settings, 5, n.names) AS lock_screen_setting, setting_name(settings, 6, n.names) AS car_play_setting,
     setting_name(settings, 7, n.names) AS critical_alert_setting,
     setting_name(settings, 8, n.names) AS announcement_setting,
     setting_name(settings, 9, '{none,banner,alert,unknown}') AS alert_style,
@@ -111,8 +89,7 @@ FROM installation i
 -- an index entry. The row outlives its holder, so all calls that race for a token lock the same row.
 CREATE TABLE token_holder (
     app_id integer NOT NULL,
-    provider provider NOT NULL,
-    token_sha256 bytea NOT NULL,
+    provider provider NOT NULL, token_sha256 bytea NOT NULL,
     -- NULL: no installation holds the token. The night job deletes such rows.
     install_id text COLLATE "C",
     PRIMARY KEY (app_id, provider, token_sha256)
@@ -122,8 +99,7 @@ CREATE TABLE token_holder (
 -- erasure finds a user's installations here.
 CREATE TABLE installation_owner (
     app_id integer NOT NULL,
-    user_id text COLLATE "C" NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
+    user_id text COLLATE "C" NOT NULL, install_id text COLLATE "C" NOT NULL,
     -- The session of the binding, or of the last binding.
     session_id text COLLATE "C",
     -- The number of the transaction that began the binding, or changed its session.
@@ -171,9 +147,7 @@ CREATE TABLE session (
 -- installation protects the row.
 CREATE TABLE installation_logout (
     app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
-    user_sha256 bytea NOT NULL,
-    session_id text COLLATE "C" NOT NULL,
+    install_id text COLLATE "C" NOT NULL, user_sha256 bytea NOT NULL, session_id text COLLATE "C" NOT NULL,
     logged_out_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, install_id, user_sha256, session_id)
 );

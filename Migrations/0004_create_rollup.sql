@@ -3,15 +3,11 @@
 -- into the counts. A reader adds counts and deltas of one snapshot. Every row belongs to one app.
 
 -- The time zones that AT TIME ZONE accepts. pg_timezone_names reads hundreds of files: too slow for each question.
-CREATE TABLE known_time_zone (
-    name text COLLATE "C" PRIMARY KEY
-);
+CREATE TABLE known_time_zone (name text COLLATE "C" PRIMARY KEY);
 INSERT INTO known_time_zone SELECT name FROM pg_timezone_names;
 
 -- Names that came or went, until the installations with such a zone have their cells.
-CREATE TABLE changed_time_zone (
-    name text COLLATE "C" PRIMARY KEY
-);
+CREATE TABLE changed_time_zone (name text COLLATE "C" PRIMARY KEY);
 
 -- The dotted number at the beginning of a version, without trailing zeros, with at most 16 parts: 17.10 is above 17.9,
 -- and 17 is 17.0. NULL if the version does not begin with a digit. A number beyond 64 bits counts as the largest 64-bit
@@ -38,8 +34,7 @@ $$;
 CREATE TABLE rollup_text (
     app_id integer NOT NULL,
     number bigint GENERATED ALWAYS AS IDENTITY,
-    text text COLLATE "C" NOT NULL,
-    version_key bigint[],
+    text text COLLATE "C" NOT NULL, version_key bigint[],
     -- As in rollup_cell.
     unused_since timestamptz,
     PRIMARY KEY (app_id, number),
@@ -51,14 +46,12 @@ CREATE TABLE rollup_text (
 CREATE TABLE rollup_cell (
     app_id integer NOT NULL,
     number bigint GENERATED ALWAYS AS IDENTITY,
-    provider provider NOT NULL,
-    authorization_status authorization_status NOT NULL,
+    provider provider NOT NULL, authorization_status authorization_status NOT NULL,
     -- Whether an import assumed that the user allows notifications.
     authorization_assumed boolean NOT NULL DEFAULT false,
     -- Numbers of rows in rollup_text.
     locale_number bigint NOT NULL,
-    zone_number bigint NOT NULL,
-    system_number bigint NOT NULL,
+    zone_number bigint NOT NULL, system_number bigint NOT NULL,
     -- The version as the client spelled it.
     spelling_number bigint NOT NULL,
     -- The version in the canonical spelling, which several spellings share: 17.0 is 17. 0: the text is no version.
@@ -93,8 +86,7 @@ CREATE TABLE rollup_delta (
     cell bigint NOT NULL,
     -- When the sessions of these installations expire. NULL: they do not expire, or the installations are not active.
     expires_at timestamptz,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
+    active bigint NOT NULL, installations bigint NOT NULL,
     -- Active installations whose session has expired: a sweep moved them here from rollup_expiry.
     expired bigint NOT NULL DEFAULT 0
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -108,9 +100,7 @@ CREATE TABLE rollup_expiry (
     app_id integer NOT NULL,
     -- As in rollup_delta.
     topic integer NOT NULL DEFAULT 0,
-    expires_at timestamptz NOT NULL,
-    cell bigint NOT NULL,
-    active bigint NOT NULL,
+    expires_at timestamptz NOT NULL, cell bigint NOT NULL, active bigint NOT NULL,
     PRIMARY KEY (app_id, expires_at, topic, cell)
 ) WITH (fillfactor = 80);
 
@@ -136,10 +126,7 @@ CREATE TABLE rollup_state (
 -- The cube: the folded counts by cell. A count may be negative for a moment, if a decrease is folded before the
 -- increase that came first. A row whose counts are all zero is deleted.
 CREATE TABLE rollup_cube (
-    reachable bigint NOT NULL,
-    active bigint NOT NULL,
-    installations bigint NOT NULL,
-    cell bigint NOT NULL,
+    reachable bigint NOT NULL, active bigint NOT NULL, installations bigint NOT NULL, cell bigint NOT NULL,
     app_id integer NOT NULL,
     -- As in rollup_delta.
     topic integer NOT NULL DEFAULT 0,

@@ -19,8 +19,7 @@ CREATE TABLE cleanup_run (
     -- Of all apps together: logouts forgotten, partitions created and dropped, rows of history deleted from default
     -- partitions.
     tombstones bigint NOT NULL DEFAULT 0,
-    partitions_made bigint NOT NULL DEFAULT 0,
-    partitions_dropped bigint NOT NULL DEFAULT 0,
+    partitions_made bigint NOT NULL DEFAULT 0, partitions_dropped bigint NOT NULL DEFAULT 0,
     history_removed bigint NOT NULL DEFAULT 0
 );
 
@@ -30,12 +29,8 @@ CREATE TABLE cleanup_result (
     app_id integer NOT NULL,
     -- Before the run: the active installations, and how many of them the run would retire.
     active bigint NOT NULL DEFAULT 0,
-    leaving bigint NOT NULL DEFAULT 0,
-    refused boolean NOT NULL DEFAULT false,
-    superseded bigint NOT NULL DEFAULT 0,
-    unregistered bigint NOT NULL DEFAULT 0,
-    session_ended bigint NOT NULL DEFAULT 0,
-    stale bigint NOT NULL DEFAULT 0,
+    leaving bigint NOT NULL DEFAULT 0, refused boolean NOT NULL DEFAULT false, superseded bigint NOT NULL DEFAULT 0,
+    unregistered bigint NOT NULL DEFAULT 0, session_ended bigint NOT NULL DEFAULT 0, stale bigint NOT NULL DEFAULT 0,
     purged bigint NOT NULL DEFAULT 0,
     -- Of a run that undoes another run.
     restored bigint NOT NULL DEFAULT 0,

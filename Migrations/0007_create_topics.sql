@@ -6,10 +6,7 @@ CREATE TABLE topic (
     -- Choices and counts name the topic by this number. A topic that is deleted and created again has another number,
     -- so it begins without choices.
     number integer GENERATED ALWAYS AS IDENTITY,
-    slug text COLLATE "C" NOT NULL,
-    name text NOT NULL,
-    description text,
-    category text,
+    slug text COLLATE "C" NOT NULL, name text NOT NULL, description text, category text,
     -- Whether an installation without a choice is subscribed.
     is_in boolean NOT NULL,
     -- Nobody can leave a locked topic: choices are stored and ignored.
@@ -23,16 +20,14 @@ CREATE TRIGGER topic_changed AFTER INSERT OR UPDATE OR DELETE ON topic
 
 -- The numbers of deleted topics, until the night job has removed their choices and counts.
 CREATE TABLE deleted_topic (
-    app_id integer NOT NULL REFERENCES app,
-    number integer NOT NULL,
+    app_id integer NOT NULL REFERENCES app, number integer NOT NULL,
     PRIMARY KEY (app_id, number)
 );
 
 -- The topics that a saved filter names. A topic that a filter names cannot be deleted.
 CREATE TABLE segment_topic (
     app_id integer NOT NULL,
-    name text COLLATE "C" NOT NULL,
-    topic_number integer NOT NULL,
+    name text COLLATE "C" NOT NULL, topic_number integer NOT NULL,
     PRIMARY KEY (app_id, name, topic_number),
     FOREIGN KEY (app_id, name) REFERENCES segment ON DELETE CASCADE,
     FOREIGN KEY (app_id, topic_number) REFERENCES topic (app_id, number)

@@ -1,15 +1,12 @@
 -- Messages (campaigns and single pushes), the receipts of installations, and the sums of the receipts.
 --
 -- A message's number is the time of its creation in hundredths of a second since 1970, or the next free number of its
--- app.
--- So the numbers are in the order of time, a restored dump gives none of them again, and the tables below are
+-- app. So the numbers are in the order of time, a restored dump gives none of them again, and the tables below are
 -- partitioned by them: everything about a message is in one partition of each table, and is purged with it.
 
 CREATE TABLE message (
     app_id integer NOT NULL,
-    number bigint NOT NULL,
-    name text COLLATE "C" NOT NULL,
-    title text,
+    number bigint NOT NULL, name text COLLATE "C" NOT NULL, title text,
     -- An array of pairs: name and value.
     labels json NOT NULL,
     created_at timestamptz NOT NULL,
@@ -40,8 +37,7 @@ CREATE TABLE receipt (
     cell bigint,
     -- Of a recorded target: the installation, and its user when the message was handed out. NULL after an erasure.
     install_id text COLLATE "C",
-    user_id text COLLATE "C",
-    handed_out_at timestamptz,
+    user_id text COLLATE "C", handed_out_at timestamptz,
     PRIMARY KEY (app_id, installation, message)
 ) PARTITION BY RANGE (message);
 CREATE INDEX receipt_target ON receipt (app_id, message, installation) WHERE handed_out_at IS NOT NULL;
@@ -53,16 +49,11 @@ CREATE TABLE message_delta (
     app_id integer NOT NULL,
     -- The writing transaction.
     transaction_id bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint,
-    message bigint NOT NULL,
-    cell bigint NOT NULL,
+    message bigint NOT NULL, cell bigint NOT NULL,
     -- The minute of the events. NULL for events without a time.
     minute timestamptz,
-    targeted integer NOT NULL,
-    accepted integer NOT NULL,
-    failed integer NOT NULL,
-    delivered integer NOT NULL,
-    opened integer NOT NULL,
-    dismissed integer NOT NULL
+    targeted integer NOT NULL, accepted integer NOT NULL, failed integer NOT NULL, delivered integer NOT NULL,
+    opened integer NOT NULL, dismissed integer NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 -- Readers and folds begin at a transaction, as those of rollup_delta do: rollup_state.message_horizon.
 CREATE INDEX message_delta_transaction ON message_delta (app_id, transaction_id);
@@ -70,23 +61,14 @@ CREATE INDEX message_delta_message ON message_delta (app_id, message, transactio
 
 CREATE TABLE message_sum (
     app_id integer NOT NULL,
-    message bigint NOT NULL,
-    cell bigint NOT NULL,
-    targeted bigint NOT NULL,
-    accepted bigint NOT NULL,
-    failed bigint NOT NULL,
-    delivered bigint NOT NULL,
-    opened bigint NOT NULL,
-    dismissed bigint NOT NULL,
+    message bigint NOT NULL, cell bigint NOT NULL, targeted bigint NOT NULL, accepted bigint NOT NULL,
+    failed bigint NOT NULL, delivered bigint NOT NULL, opened bigint NOT NULL, dismissed bigint NOT NULL,
     PRIMARY KEY (app_id, message, cell)
 ) PARTITION BY RANGE (message);
 
 CREATE TABLE message_minute (
     app_id integer NOT NULL,
-    message bigint NOT NULL,
-    minute timestamptz NOT NULL,
-    delivered bigint NOT NULL,
-    opened bigint NOT NULL,
+    message bigint NOT NULL, minute timestamptz NOT NULL, delivered bigint NOT NULL, opened bigint NOT NULL,
     dismissed bigint NOT NULL,
     PRIMARY KEY (app_id, message, minute)
 ) PARTITION BY RANGE (message);

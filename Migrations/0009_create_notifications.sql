@@ -23,12 +23,8 @@ CREATE TABLE notification_counter (
 -- A notification that waits. The payload is JSON as the sender sent it, byte for byte.
 CREATE TABLE notification (
     app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
-    number bigint NOT NULL,
-    payload text NOT NULL,
-    collapse_id text COLLATE "C",
-    posted_at timestamptz NOT NULL,
-    expires_at timestamptz NOT NULL,
+    install_id text COLLATE "C" NOT NULL, number bigint NOT NULL, payload text NOT NULL, collapse_id text COLLATE "C",
+    posted_at timestamptz NOT NULL, expires_at timestamptz NOT NULL,
     -- A post reads all notifications of an installation from the index, without payloads.
     PRIMARY KEY (app_id, install_id, number) INCLUDE (expires_at, collapse_id)
 );
@@ -36,12 +32,8 @@ CREATE TABLE notification (
 -- The numbers of posts with a `dedupId`, until their ttl has passed. A repeated post gets the same ones.
 CREATE TABLE notification_dedup (
     app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
-    dedup_id text COLLATE "C" NOT NULL,
-    number bigint NOT NULL,
-    previous bigint NOT NULL,
-    receipt text COLLATE "C",
-    expires_at timestamptz NOT NULL,
+    install_id text COLLATE "C" NOT NULL, dedup_id text COLLATE "C" NOT NULL, number bigint NOT NULL,
+    previous bigint NOT NULL, receipt text COLLATE "C", expires_at timestamptz NOT NULL,
     PRIMARY KEY (app_id, install_id, dedup_id)
 );
 
