@@ -9,9 +9,12 @@ extension App {
         try await PostgresSession.withSession(database) { session in
             let row = try session.execute(
                 """
-                INSERT INTO app (identifier, policy) VALUES (\(id.rawValue), '{}')
-                ON CONFLICT (identifier) DO UPDATE SET identifier = excluded.identifier
-                RETURNING id, coalesce((policy ->> 'storeAdvertisingId')::boolean, false)
+                WITH found AS (
+                    INSERT INTO app (identifier, policy) VALUES (\(id.rawValue), '{}')
+                    ON CONFLICT (identifier) DO UPDATE SET identifier = excluded.identifier
+                    RETURNING id, coalesce((policy ->> 'storeAdvertisingId')::boolean, false) AS has_advertising_id
+                ), state AS (INSERT INTO rollup_state (app_id) SELECT id FROM found ON CONFLICT DO NOTHING)
+                SELECT id, has_advertising_id FROM found
                 """)[0]
             var draft = AppPolicy.Draft()
             draft.storesAdvertisingID = try row.decode(1)
