@@ -27,7 +27,7 @@ struct AllCommand: AsyncParsableCommand {
     @Flag(help: "Build the Hummingbird 2 server to compare the HTTP engine with; takes minutes the first time.")
     var withHummingbird = false
 
-    @Flag(help: "Measure registrations on a Citus cluster instead; see the command \"citus\".")
+    @Flag(help: "Measure registrations on a Citus cluster instead; see the command \"against\".")
     var citus = false
 
     @OptionGroup var common: BenchmarkOptions
@@ -57,8 +57,8 @@ struct AllCommand: AsyncParsableCommand {
         let brief = quick ? ["--quick"] : []
         if let against { return [("against \(against)", try AgainstCommand.parse([against] + shared + brief))] }
         if citus {
-            let smaller = quick ? ["--count", "8000", "--rounds", "1"] : []
-            return [("Citus", try CitusCommand.parse(shared + smaller))]
+            let rows = ["--rows", "unchanged", "changed", "first"]
+            return [("Citus", try AgainstCommand.parse(["--citus"] + rows + shared + brief))]
         }
         let rounds = ["--rounds", quick ? "1" : "3"]
         return [

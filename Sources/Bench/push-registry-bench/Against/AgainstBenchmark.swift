@@ -5,7 +5,7 @@ import Logging
 import PushRegistry
 import RegistryTestSupport
 
-/// Puts the same load on two binaries in turn, each with its own PostgreSQL.
+/// Puts the same load on two binaries in turn, each with its own PostgreSQL, or the first one with a Citus cluster.
 struct AgainstBenchmark {
     private static let app = "com.example.bench"
 
@@ -19,31 +19,44 @@ struct AgainstBenchmark {
         let fleet = Fleet(
             seed: options.seed, app: App(number: AppNumber(1), id: try AppID(Self.app), policy: .standard),
             count: options.count, asOf: .now, lastSeen: .withinSeconds(0), links: try TimeZoneLinks())
-        return try await withSide("this", own, fleet) { own in
-            try await withSide("other", other, fleet) { other in try await compare(own, other, fleet) }
+        return try await withSide("this", own, onCitus: options.isOnCitus, fleet) { own in
+            try await withSide("other", other, onCitus: false, fleet) { other in try await compare(own, other, fleet) }
         }
     }
 
     private func withSide<Value: Sendable>(
-        _ name: String, _ binary: Binary, _ fleet: Fleet, _ body: (ComparedSide) async throws -> Value
+        _ name: String, _ binary: Binary, onCitus: Bool, _ fleet: Fleet, _ body: (ComparedSide) async throws -> Value
     ) async throws -> Value {
-        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
-        let settings = RunBenchmark.clusterSettings(RunOptions())
-        return try await ThrowawayCluster.with(settings: settings, logger: quiet) { cluster in
-            let database = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
+        try await withNodes(onCitus: onCitus) { nodes in
+            let database = ["PUSH_REGISTRY_DATABASE_URL": nodes[0].connectionString]
             try await binary.run(["migrate"], environment: database)
+            if onCitus { try await binary.run(["distribute"], environment: database) }
             try await binary.run(["apps", "create", Self.app], environment: database)
             let output = FileManager.default.temporaryDirectory.appending(
                 path: "push-registry-bench-\(name)-\(getpid()).log")
             defer { try? FileManager.default.removeItem(at: output) }
             return try await ServerProcess.with(
-                binary, database: cluster.connectionString, log: output, writesAccessLog: options.writesAccessLog
+                binary, database: nodes[0].connectionString, log: output, writesAccessLog: options.writesAccessLog
             ) { server in
-                let side = try await ComparedSide.make(name, binary, cluster, server, fleet, options, log: log)
+                let side = try await ComparedSide.make(name, binary, nodes, server, fleet, options, log: log)
                 try await side.fill(fleet)
                 return try await body(side)
             }
         }
+    }
+
+    /// - Parameter body: receives one PostgreSQL, or the coordinator of a cluster and its workers.
+    private func withNodes<Value: Sendable>(
+        onCitus: Bool, _ body: ([EmbeddedPostgres]) async throws -> Value
+    ) async throws -> Value {
+        let quiet = Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
+        let settings = RunBenchmark.clusterSettings(RunOptions())
+        guard onCitus else {
+            return try await ThrowawayCluster.with(settings: settings, logger: quiet) { try await body([$0]) }
+        }
+        // Three nodes fit into memory.
+        let small = settings.merging(["shared_buffers": "256MB"]) { $1 }
+        return try await CitusCluster.with(settings: small, logger: quiet) { try await body([$0] + $1) }
     }
 
     private func compare(_ own: ComparedSide, _ other: ComparedSide, _ fleet: Fleet) async throws -> AgainstReport {

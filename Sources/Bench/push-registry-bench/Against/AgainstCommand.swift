@@ -15,12 +15,20 @@ struct AgainstCommand: BenchmarkCommand {
             first, takeover, ownerChange, logout, feedback (calls of 10,000 items that change an installation each, \
             counted in items) and import ("push-registry import" of NDJSON, counted in lines).
 
+            With --citus, this side has a throw-away Citus cluster (a coordinator and two workers), for which the \
+            installed PostgreSQL must have the extension; the other binary is this one unless you name it. All nodes \
+            share the machine's cores, so the ratios show the cost of the coordinator and of the connections to the \
+            workers, and not the gain of more machines.
+
             CPU is user and system time per request. PostgreSQL's includes its work after the last response, until it \
             is idle. Ratios are this binary to the other one: medians over the rounds.
             """)
 
     @Argument(help: "The other push-registry binary.")
-    var other: String
+    var other: String?
+
+    @Flag(help: "Give this side a Citus cluster instead of one PostgreSQL.")
+    var citus = false
 
     @Option(parsing: .upToNextOption, help: "The rows to measure.")
     var rows = ComparedRow.allCases
@@ -49,10 +57,12 @@ struct AgainstCommand: BenchmarkCommand {
         options.seconds = seconds ?? options.seconds
         options.rounds = rounds ?? options.rounds
         options.writesAccessLog = common.writesAccessLog
+        options.isOnCitus = citus
         return options
     }
 
     func validate() throws {
+        guard citus || other != nil else { throw ValidationError("Name the other binary, or use --citus.") }
         guard options.count >= 1_000 else { throw ValidationError("--count must be 1000 or more.") }
         guard options.seconds > 0, options.rounds > 0, (1...10_000).contains(connections) else {
             throw ValidationError("--seconds and --rounds must be above 0, --connections 1 to 10000.")
@@ -61,7 +71,8 @@ struct AgainstCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> AgainstReport {
         try await AgainstBenchmark(
-            options: options, own: try .pushRegistry(common.binary), other: try .pushRegistry(other), log: log
+            options: options, own: try .pushRegistry(common.binary), other: try .pushRegistry(other ?? common.binary),
+            log: log
         ).run()
     }
 }
@@ -109,6 +120,8 @@ struct AgainstOptions: Codable, Sendable {
     var connections: Int
     var seed: UInt64
     var writesAccessLog = true
+    /// Whether this side has a Citus cluster.
+    var isOnCitus = false
 
     func wants(_ row: ComparedRow) -> Bool { rows.contains(row) }
 }

@@ -21,9 +21,10 @@ struct ComparedSide: Sendable {
     fileprivate let name: String
     fileprivate let binary: Binary
     fileprivate let connectionString: String
-    fileprivate let superuser: PostgresConfiguration
+    /// Of each node of PostgreSQL.
+    fileprivate let superusers: [PostgresConfiguration]
     fileprivate let server: ServerProcess
-    fileprivate let postgres: ProcessUsage
+    fileprivate let postmasters: [ProcessUsage]
     fileprivate let key: String
     fileprivate let pools: RowRequests
     fileprivate let signed: [AppTokens.Algorithm: RequestFile]
@@ -32,12 +33,16 @@ struct ComparedSide: Sendable {
 
     /// - Parameter fleet: the installations to register; the side's database is still empty.
     static func make(
-        _ name: String, _ binary: Binary, _ cluster: EmbeddedPostgres, _ server: ServerProcess, _ fleet: Fleet,
+        _ name: String, _ binary: Binary, _ nodes: [EmbeddedPostgres], _ server: ServerProcess, _ fleet: Fleet,
         _ options: AgainstOptions, log: @escaping @Sendable (String) -> Void
     ) async throws -> ComparedSide {
-        let superuser = try PostgresConfiguration(cluster.superuserConnectionString)
-        let postmaster = try await PostgresSession.withSession(superuser) { session in
-            try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
+        let superusers = try nodes.map { try PostgresConfiguration($0.superuserConnectionString) }
+        var postmasters: [ProcessUsage] = []
+        for superuser in superusers {
+            let postmaster = try await PostgresSession.withSession(superuser) { session in
+                try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
+            }
+            postmasters.append(ProcessUsage(processID: postmaster))
         }
         let key = try await server.makeKey(of: fleet.app.id)
         let tokens = AppTokens()
@@ -45,8 +50,8 @@ struct ComparedSide: Sendable {
             "PATCH", "/v1/apps/\(fleet.app.id)", key: ServerProcess.adminKey, body: tokens.policy)
         guard patched.status == 200 else { throw BenchmarkFailure("the keys were refused: \(patched.text)") }
         return ComparedSide(
-            name: name, binary: binary, connectionString: cluster.connectionString, superuser: superuser,
-            server: server, postgres: ProcessUsage(processID: postmaster), key: key,
+            name: name, binary: binary, connectionString: nodes[0].connectionString, superusers: superusers,
+            server: server, postmasters: postmasters, key: key,
             pools: RowRequests(fleet, key: key, installationsMax: fleet.count),
             signed: [
                 .hs256: RowRequests.signed(fleet, tokens, .hs256), .es256: RowRequests.signed(fleet, tokens, .es256),
@@ -68,7 +73,7 @@ struct ComparedSide: Sendable {
             requests.rewind()
         }
         // Else autovacuum analyzes the new rows within a minute, during the first measurements.
-        try await PostgresSession.withSession(superuser) { try $0.run(script: "ANALYZE") }
+        try await runOnNodes("ANALYZE")
     }
 
     func measure(_ row: ComparedRow, round: Int, _ fleet: Fleet) async throws -> Measurement {
@@ -101,13 +106,13 @@ extension ComparedSide {
     private func load(_ requests: RequestFile?, expecting expected: Wrk.Expectation) async throws -> Measurement {
         try await wrk.measure(
             requests, expecting: expected, warmUp: AgainstOptions.warmUp, seconds: options.seconds,
-            before: { try CPUReading(service: server.usage, postgres: postgres) },
+            before: { try reading() },
             after: {
                 let service = try server.usage.cpuSeconds()
                 try await waitUntilIdle()
                 // PostgreSQL's work after the last response belongs to the measurement too; the service does hardly
                 // any.
-                return CPUReading(service: service, postgres: try postgres.cpuSecondsWithChildren())
+                return CPUReading(service: service, postgres: try postgresSeconds())
             })
     }
 
@@ -115,20 +120,20 @@ extension ComparedSide {
         let clients = BlockingClients(
             port: server.port, requests: pools.unchangedRequests(fleet), sendsBodyApart: apart)
         _ = try await clients.run(expecting: "", seconds: AgainstOptions.warmUp / .seconds(1))
-        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let before = try reading()
         let result = try await clients.run(
             expecting: Wrk.Expectation.unchanged.rawValue, seconds: Double(options.seconds))
         return Measurement(
             count: result.count, seconds: result.seconds,
-            try CPUReading(service: server.usage, postgres: postgres) - before, expectedShare: result.expectedShare)
+            try reading() - before, expectedShare: result.expectedShare)
     }
 
     private func loadFeedback(_ calls: RequestFile) async throws -> Measurement {
-        let before = try CPUReading(service: server.usage, postgres: postgres)
+        let before = try reading()
         let result = try await Wrk(port: server.port, connections: RowRequests.feedbackConnections).run(
             calls, expecting: .counts, seconds: RunOptions.feedbackSecondsMax)
         try await waitUntilIdle()
-        let after = try CPUReading(service: server.usage, postgres: postgres)
+        let after = try reading()
         return Measurement(result, after - before, expectingItems: ["suspect", "unregistered"])
     }
 
@@ -154,21 +159,35 @@ extension ComparedSide {
     private func importReading() throws -> CPUReading {
         CPUReading(
             service: try ProcessUsage(processID: getpid()).endedChildrenCPUSeconds(),
-            postgres: try postgres.cpuSecondsWithChildren())
+            postgres: try postgresSeconds())
     }
 
     /// Before each measurement PostgreSQL writes all pages and becomes idle.
     private func checkpoint() async throws {
         try await waitUntilIdle()
-        try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
+        try await runOnNodes("CHECKPOINT")
+    }
+
+    private func runOnNodes(_ script: String) async throws {
+        for superuser in superusers {
+            try await PostgresSession.withSession(superuser) { try $0.run(script: script) }
+        }
+    }
+
+    private func postgresSeconds() throws -> Double {
+        try postmasters.reduce(0) { try $0 + $1.cpuSecondsWithChildren() }
+    }
+
+    private func reading() throws -> CPUReading {
+        CPUReading(service: try server.usage.cpuSeconds(), postgres: try postgresSeconds())
     }
 
     private func waitUntilIdle() async throws {
         let deadline = ContinuousClock.now + Self.idleDeadline
-        var used = try postgres.cpuSecondsWithChildren()
+        var used = try postgresSeconds()
         while ContinuousClock.now < deadline {
             try await Task.sleep(for: Self.idleWindow)
-            let now = try postgres.cpuSecondsWithChildren()
+            let now = try postgresSeconds()
             guard now - used > Self.idleShare * (Self.idleWindow / .seconds(1)) else { return }
             used = now
         }
