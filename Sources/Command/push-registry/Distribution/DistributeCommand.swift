@@ -45,46 +45,23 @@ struct DistributeCommand: AsyncParsableCommand {
 
     private func distribute(_ database: Database) async throws {
         let distribution = Distribution(try database.configuration)
-        let plan = try await distribution.plan(shards: shards)
+        var plan = try await distribution.plan(shards: shards)
         if dryRun { return try show(plan) }
         try await distribution.distribute(plan) { [json] step in if !json { print(step) } }
         if plan.isDone { return try show(plan) }
-        if json { return try printJSON(Listing(plan, isDone: true)) }
+        plan.isDone = true
+        if json { return try printJSON(plan) }
         print(plan.tables.isEmpty ? "done" : "done: start the services again")
     }
 
     private func show(_ plan: Distribution.Plan) throws {
-        if json { return try printJSON(Listing(plan, isDone: plan.isDone)) }
-        print("Citus \(plan.version), nodes for shards: \(plan.nodes.joined(separator: ", "))")
+        if json { return try printJSON(plan) }
+        print("Citus \(plan.citus), nodes for shards: \(plan.nodes.joined(separator: ", "))")
         guard !plan.isDone else { return print("all tables are distributed") }
         for node in plan.compilingNodes { print("would turn off jit in the database on \(node)") }
         for table in plan.localCopies { print("would delete the coordinator's copy of \(table)") }
         for table in plan.referenceTables { print("would copy \(table) to every node") }
         for table in plan.tables { print("would distribute \(table) over \(plan.shards) shards") }
         if plan.sessions > 0 { print("services are connected (\(plan.sessions) sessions): stop them first") }
-    }
-
-    private struct Listing: Encodable {
-        let citus: String
-        let nodes: [String]
-        let shards: Int
-        let tables: [String]
-        let referenceTables: [String]
-        let localCopies: [String]
-        let compilingNodes: [String]
-        let sessions: Int
-        let isDone: Bool
-
-        init(_ plan: Distribution.Plan, isDone: Bool) {
-            citus = plan.version
-            nodes = plan.nodes
-            shards = plan.shards
-            tables = plan.tables
-            referenceTables = plan.referenceTables
-            localCopies = plan.localCopies
-            compilingNodes = plan.compilingNodes
-            sessions = plan.sessions
-            self.isDone = isDone
-        }
     }
 }

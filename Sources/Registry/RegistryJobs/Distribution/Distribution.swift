@@ -17,9 +17,10 @@ public struct Distribution: Sendable {
     /// Tables with a copy on every node, because statements join them with an app's rows, or write them together.
     static let referenceTables = ["known_time_zone", "changed_time_zone"]
 
-    /// The plan of `distribute`.
-    public struct Plan: Sendable {
-        public let version: String
+    /// The plan of `distribute`, as its JSON has it.
+    public struct Plan: Sendable, Encodable {
+        /// The version of the extension.
+        public let citus: String
         public let nodes: [String]
         public let shards: Int
         /// The tables that are not distributed yet.
@@ -31,8 +32,8 @@ public struct Distribution: Sendable {
         public let compilingNodes: [String]
         /// Sessions of services, which must end first.
         public let sessions: Int
-
-        public var isDone: Bool { !changesTables && compilingNodes.isEmpty }
+        /// Whether there is nothing left to do.
+        public var isDone: Bool
 
         var changesTables: Bool { !(tables.isEmpty && referenceTables.isEmpty && localCopies.isEmpty) }
     }
@@ -79,15 +80,18 @@ public struct Distribution: Sendable {
         }
         let nodes = try Self.nodes(session)
         guard !nodes.isEmpty else { throw DistributionError.noNodes }
-        return Plan(
-            version: try row.decode(0), nodes: nodes.map(\.text), shards: shards,
+        var plan = Plan(
+            citus: try row.decode(0), nodes: nodes.map(\.text), shards: shards,
             tables: try missing(of: tables, session), referenceTables: try missing(of: referenceTables, session),
             localCopies: try session.execute(DistributionStatements.localCopies)
                 .map { try $0.decode(0) }.filter { (tables + referenceTables).contains($0) },
             compilingNodes: try Self.nodes(
                 session.execute(PostgresStatement(DistributionStatements.compilingNodes))
             ).map(\.text),
-            sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0))
+            sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0),
+            isDone: false)
+        plan.isDone = !plan.changesTables && plan.compilingNodes.isEmpty
+        return plan
     }
 
     /// Distributes the tables that are not distributed yet, one after the other. A second run continues: a distributed
@@ -116,7 +120,7 @@ public struct Distribution: Sendable {
                         table, shards: Int32(plan.shards), beside: table == first ? nil : first))
                 _ = try session.execute(DistributionStatements.truncateLocal(table))
             }
-            // Inserts read it (`AppSource`).
+            // Inserts read it (`AppRow`).
             for row in try session.execute(RollUpStatements.allApps) {
                 _ = try session.execute(RollUpStatements.addState(AppNumber(try row.decode(0))))
             }
