@@ -1,3 +1,4 @@
+import EventLoop
 import PostgresClient
 import PushRegistry
 
@@ -26,11 +27,9 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
     }
 
     public func session(_ sha256: [UInt8]) async throws -> ConsoleSession? {
-        do {
+        try await storing {
             let rows = try await postgres.read(PostgresStatement(ConsoleSessionStatements.read, sha256))
             return try rows.first.flatMap(ConsoleSession.init)
-        } catch {
-            throw StoreError(error)
         }
     }
 
@@ -43,11 +42,7 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
     }
 
     private func execute(_ statement: PostgresStatement) async throws -> PostgresResult {
-        do {
-            return try await postgres.execute(statement)
-        } catch {
-            throw StoreError(error)
-        }
+        try await storing { try await postgres.execute(statement) }
     }
 }
 
@@ -58,5 +53,31 @@ extension ConsoleSession {
         let proof = try row.decode(1, as: [UInt8]?.self).map(Credential.adminKey)
         guard let credential = keyID ?? proof else { return nil }
         self.init(credential, createdAt: Timestamp(try row.decode(2)), lastUsedAt: Timestamp(try row.decode(3)))
+    }
+}
+
+/// Removes sessions of the console that have ended days ago. Every service does, at its start and every few minutes.
+public struct ConsoleSessionSweep: Sendable {
+    private static let interval = Duration.seconds(10 * 60)
+
+    private let postgres: PostgresClient
+
+    public init(postgres: PostgresClient) {
+        self.postgres = postgres
+    }
+
+    /// Sweeps until it is cancelled. A failure is retried in the next round.
+    public func run() async {
+        while !Task.isCancelled {
+            try? await sweep(at: .now())
+            try? await postgres.loop.sleep(for: Self.interval)
+        }
+    }
+
+    /// - Throws: `PostgresError`.
+    func sweep(at now: Timestamp) async throws {
+        _ = try await postgres.execute(
+            PostgresStatement(
+                ConsoleSessionStatements.sweep, now.preceding(by: ConsoleSession.keptFor).postgres))
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import PostgresClient
 import PushRegistry
 
@@ -77,5 +78,20 @@ extension Message {
                 expiresIn: ISO8601Duration(seconds: max(0, try row.decode(4))), isRecorded: try row.decode(5)),
             createdAt: Timestamp(try row.decode(6)),
             segments: try row.decode(7, as: [String].self).map { try SegmentName($0) })
+    }
+}
+
+/// Labels in the form of the column `message.labels`: an array of pairs, because an object would lose their order.
+extension MessageContent {
+    var labelsText: String {
+        let pairs = labels.map { [$0.name, $0.value] }
+        // Encoding texts never fails.
+        return (try? JSONEncoder().encode(pairs)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+    }
+
+    static func labels(_ text: String) throws -> [Label] {
+        try JSONDecoder().decode([[String]].self, from: Data(text.utf8)).compactMap { pair in
+            pair.count == 2 ? Label(name: pair[0], value: pair[1]) : nil
+        }
     }
 }
