@@ -29,6 +29,19 @@ extension StoreError {
     }
 }
 
+/// Runs `body`. Every error is thrown as a `StoreError`, but a refusal as itself.
+func storing<Value, Refusal: Error>(
+    refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
+) async throws -> Value {
+    do {
+        return try await body()
+    } catch let refusal as Refusal {
+        throw refusal
+    } catch {
+        throw StoreError(error)
+    }
+}
+
 extension Error {
     /// Whether one item of a batch may be the cause, so that the others may succeed without it.
     var mayBeOneItem: Bool {

@@ -86,9 +86,10 @@ public struct PostgresSegmentStore: SegmentStore {
         }
     }
 
-    /// Changes of an app's segments wait for each other, and longer than a batch of registrations may.
+    /// Changes of an app's segments wait for each other, and longer than a batch of registrations may. Otherwise two
+    /// concurrent ones could make two segments name each other.
     private static func lock(_ app: AppNumber, _ transaction: PostgresTransaction) async throws {
-        let lock = PostgresStatement(SegmentStatements.lock, app.rawValue)
+        let lock = PostgresStatement(DirectoryStatements.lockApp, app.rawValue)
         _ = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
     }
 

@@ -24,11 +24,6 @@ enum SegmentStatements {
         SELECT s.name, s.filter FROM wanted w JOIN segment s ON s.app_id = $1 AND s.name = w.name
         """)
 
-    /// Changes of an app's segments run one after another. Otherwise two concurrent ones could make two segments name
-    /// each other.
-    static let lock = PreparedSQL(
-        "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
-
     /// PUT …/segments/{name}: counts the app's other segments.
     static let countOfOthers = PreparedSQL(
         "SELECT count(*) FROM segment WHERE app_id = $1 AND name <> $2")

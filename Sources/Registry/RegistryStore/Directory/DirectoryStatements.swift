@@ -11,8 +11,9 @@ enum DirectoryStatements {
     static let databaseEpoch = PreparedSQL(
         "SELECT epoch FROM change_epoch")
 
-    /// Runs after a read of an app on Citus. If the directory still has the version by which the call was authorized,
-    /// it also had it during the read.
+    /// Runs after reads of apps. If the directory still has the version by which a call was authorized, it also had it
+    /// during the read. It is a statement of its own, because Citus executes one that reads tables of an app and of the
+    /// coordinator in steps, of which one may fetch all rows of the app.
     static let moment = PreparedSQL(
         "SELECT version, statement_timestamp() FROM directory_version")
 
@@ -52,12 +53,14 @@ enum DirectoryStatements {
         RETURNING id, false, \(sql: revisionOfPolicy)
         """)
 
-    /// POST …/keys, keys create: adds an API key.
-    /// Of the keys that are not revoked. Runs after the app's row was locked.
-    static let countKeys = PreparedSQL("SELECT count(*) FROM api_key WHERE app_id = $1 AND revoked_at IS NULL")
-    /// Foreign keys that refer to the app do not wait for it.
+    /// POST …/keys, changes of topics and of segments: those of one app wait for each other. Foreign keys that refer to
+    /// the app do not wait.
     static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
+    /// POST …/keys, keys create: counts the keys that are not revoked. Runs after the app's row was locked.
+    static let countKeys = PreparedSQL("SELECT count(*) FROM api_key WHERE app_id = $1 AND revoked_at IS NULL")
+
+    /// POST …/keys, keys create: adds an API key.
     static let addKey = PreparedSQL(
         """
         INSERT INTO api_key (id, app_id, name, roles, secret_sha256, created_at)

@@ -22,7 +22,10 @@ public actor PostgresAppDirectory: AppDirectory {
     /// Resumed exactly once: a request is refused or queued, and leaves the queue in a batch, which `serve` resumes on
     /// success and on failure, or at the end.
     private typealias Request = UnsafeContinuation<DirectorySnapshot, any Error>
-    private var requests = BatchQueue<Request>(countMax: waitingMax, batchMax: waitingMax)
+    private var requests: [Request] = []
+    private var isFinished = false
+    /// Only `run()` waits. Nil once it is resumed.
+    private var wake: UnsafeContinuation<Void, Never>?
     private let unusablePolicies: UnusablePolicies?
 
     /// - Parameter unusablePolicies: reports policies that cannot be used; nil: nobody does.
@@ -36,8 +39,11 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func current() async throws -> DirectorySnapshot {
         try await withUnsafeThrowingContinuation { continuation in
-            guard !requests.append(continuation) else { return }
-            continuation.resume(throwing: requests.isFinished ? StoreError.unavailable : StoreError.overloaded)
+            guard !isFinished, requests.count < Self.waitingMax else {
+                return continuation.resume(throwing: isFinished ? StoreError.unavailable : StoreError.overloaded)
+            }
+            requests.append(continuation)
+            resume()
         }
     }
 
@@ -49,9 +55,12 @@ public actor PostgresAppDirectory: AppDirectory {
     /// Serves requests until it is cancelled.
     public func run() async {
         await withTaskCancellationHandler {
-            while !requests.isFinished {
-                await withUnsafeContinuation { requests.park($0) }
-                let batch = requests.takeBatch()
+            while !isFinished {
+                await withUnsafeContinuation { continuation in
+                    if isFinished || !requests.isEmpty { continuation.resume() } else { wake = continuation }
+                }
+                let batch = requests
+                requests = []
                 if !batch.isEmpty { await serve(batch) }
             }
         } onCancel: {
@@ -60,7 +69,15 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     private func finish() {
-        for request in requests.finish() { request.resume(throwing: StoreError.unavailable) }
+        isFinished = true
+        for request in requests { request.resume(throwing: StoreError.unavailable) }
+        requests = []
+        resume()
+    }
+
+    private func resume() {
+        wake?.resume()
+        wake = nil
     }
 
     private func serve(_ batch: [Request]) async {
@@ -134,7 +151,7 @@ public actor PostgresAppDirectory: AppDirectory {
     public func put(
         _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
     ) async throws -> (app: App, isNew: Bool) {
-        do {
+        try await storing(refusing: PolicyRefusal.self) {
             let text = try PolicyDocument(policy).text()
             let change =
                 switch precondition {
@@ -151,10 +168,6 @@ public actor PostgresAppDirectory: AppDirectory {
             let app = App(
                 number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
             return (app, try row.decode(1))
-        } catch let refusal as PolicyRefusal {
-            throw refusal
-        } catch {
-            throw StoreError(error)
         }
     }
 
@@ -164,7 +177,7 @@ public actor PostgresAppDirectory: AppDirectory {
         return try await creation(of: id, text, replacesAnother: true)
     }
 
-    /// An app has its row of `rollup_state` before anybody can see the app: writes on Citus read it (`AppSource`).
+    /// An app has its row of `rollup_state` before anybody can see the app: inserts read it (`AppRow`).
     ///
     /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
     ///
@@ -178,7 +191,7 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     public func add(_ key: APIKey) async throws {
-        do {
+        try await storing(refusing: APIKey.TooMany.self) {
             try await postgres.withTransaction { transaction in
                 let results = try await transaction.execute(
                     LockTimeoutStatements.of(.alone) + [
@@ -193,30 +206,22 @@ public actor PostgresAppDirectory: AppDirectory {
                         key.secretSHA256, key.createdAt.postgres)
                 ])
             }
-        } catch let refusal as APIKey.TooMany {
-            throw refusal
-        } catch {
-            throw StoreError(error)
         }
     }
 
     public func revokeKey(_ id: String, of app: AppNumber) async throws -> Bool {
-        do {
+        try await storing {
             let revocation = PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue)
             return try await !postgres.executePatiently(revocation).isEmpty
-        } catch {
-            throw StoreError(error)
         }
     }
 
     public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
-        do {
+        try await storing {
             let rows = try await postgres.read(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
             return try rows.reduce(into: [:]) { uses, row in
                 uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
             }
-        } catch {
-            throw StoreError(error)
         }
     }
 }

@@ -55,11 +55,9 @@ public struct PostgresEventStore: EventStore {
     }
 
     private func horizon() async throws -> (horizon: Int64, end: Int64) {
-        do {
+        try await storing {
             let row = try await postgres.execute(PostgresStatement(EventStatements.horizon))[0]
             return (try row.decode(0), try row.decode(1))
-        } catch {
-            throw StoreError(error)
         }
     }
 
@@ -69,10 +67,8 @@ public struct PostgresEventStore: EventStore {
         _ statements: [PostgresStatement], of app: AppNumber, from cursor: EventCursor?,
         _ decode: ([PostgresResult]) throws -> Value
     ) async throws -> Value {
-        do {
-            var results = try await resources.serving(app) {
-                try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
-            }
+        try await resources.storing(app, refusing: EventRefusal.self) {
+            var results = try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
             guard let epoch = results.removeLast().first, try epoch.decode(1) else {
                 // A dump was restored under a running service. The next call finds the events adopted.
                 _ = try await postgres.execute(EventStatements.adoptRestoredEvents)
@@ -80,10 +76,6 @@ public struct PostgresEventStore: EventStore {
             }
             if let cursor, try cursor.epoch != epoch.decode(0) { throw EventRefusal.cursorExpired }
             return try decode(results)
-        } catch let refusal as EventRefusal {
-            throw refusal
-        } catch {
-            throw StoreError(error)
         }
     }
 }

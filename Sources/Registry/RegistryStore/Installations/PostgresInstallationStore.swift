@@ -29,7 +29,7 @@ public struct PostgresInstallationStore: InstallationStore {
     /// On Citus, the loops share the apps. Most of a batch's price there is that of its statements, so that one loop
     /// with large batches is cheaper than several with small ones.
     public static func stores(on loops: [LoopResources]) -> [PostgresInstallationStore] {
-        guard loops.allSatisfy(\.postgres.isDistributed) else { return loops.map { PostgresInstallationStore($0) } }
+        guard loops.allSatisfy(\.isDistributed) else { return loops.map { PostgresInstallationStore($0) } }
         let coalescers = loops.map { RegistrationCoalescer($0) }
         return zip(loops, coalescers).map { PostgresInstallationStore($0, $1, coalescers) }
     }
@@ -45,7 +45,7 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
-        try await storing(key.app) {
+        try await resources.storing(key.app) {
             let rows = try await resources.postgres.read(
                 PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue))
             return try rows.first.map(InstallationRecord.init)
@@ -53,7 +53,7 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     public func delete(_ deletion: Deletion) async throws {
-        try await storing(deletion.key.app) {
+        try await resources.storing(deletion.key.app, refusing: DeletionRefusal.self) {
             try await resources.lone.withTurn(of: deletion.key.app) {
                 try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
                     try await delete(deletion, $0)
@@ -96,7 +96,7 @@ public struct PostgresInstallationStore: InstallationStore {
     }
 
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
-        try await storing(key.app) {
+        try await resources.storing(key.app) {
             let results = try await resources.postgres.read([
                 PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
                 // One more row than requested shows whether another page follows.
@@ -105,17 +105,6 @@ public struct PostgresInstallationStore: InstallationStore {
                     Int64(limit) + 1),
             ])
             return results[0].isEmpty ? nil : try SnapshotPage(results[1], limit: limit, of: key.installID)
-        }
-    }
-
-    /// Runs `body`; whatever the database throws leaves as a `StoreError`, a refusal as itself.
-    private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await resources.serving(app, body)
-        } catch let refusal as DeletionRefusal {
-            throw refusal
-        } catch {
-            throw StoreError(error)
         }
     }
 }

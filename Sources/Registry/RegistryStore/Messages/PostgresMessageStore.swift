@@ -15,9 +15,7 @@ public struct PostgresMessageStore: MessageStore {
     public init(_ resources: LoopResources) {
         self.resources = resources
         let writer = ReceiptWriter(postgres: resources.postgres)
-        receipts = WriteCoalescer(resources, meters: WriteMeters("receipt")) { batch, patience in
-            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
-        }
+        receipts = WriteCoalescer(resources, meters: WriteMeters("receipt"), body: writer.write)
     }
 
     private var postgres: PostgresClient { resources.postgres }
@@ -30,7 +28,7 @@ public struct PostgresMessageStore: MessageStore {
     public func put(
         _ name: MessageName, _ content: MessageContent, in app: AppNumber, at now: Timestamp
     ) async throws -> (message: Message, isNew: Bool) {
-        try await storing(app) {
+        try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
                 let found = try await transaction.execute(
                     [
@@ -54,14 +52,14 @@ public struct PostgresMessageStore: MessageStore {
     }
 
     public func message(_ name: MessageName, of app: AppNumber) async throws -> Message? {
-        try await storing(app) {
+        try await resources.storing(app) {
             try await postgres.read(PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue))
                 .first.map(Message.init)
         }
     }
 
     public func messages(named names: [MessageName], of app: AppNumber) async throws -> [MessageName: Message] {
-        try await storing(app) {
+        try await resources.storing(app) {
             try await postgres.read(
                 PostgresStatement(MessageStatements.readAll, app.rawValue, names.map(\.rawValue))
             ).reduce(into: [:]) { messages, row in
@@ -72,7 +70,7 @@ public struct PostgresMessageStore: MessageStore {
     }
 
     public func messages(of app: AppNumber, before: MessageNumber?, limit: Int) async throws -> [Message] {
-        try await storing(app) {
+        try await resources.storing(app) {
             try await postgres.read(
                 PostgresStatement(
                     MessageStatements.list, app.rawValue, before?.rawValue ?? Int64.max, Int64(limit))
@@ -83,17 +81,8 @@ public struct PostgresMessageStore: MessageStore {
     public func record(
         _ segments: [SegmentName], for message: MessageNumber, of app: AppNumber
     ) async throws {
-        try await storing(app) {
+        try await resources.storing(app) {
             _ = try await postgres.executePatiently(MessageStatements.record(segments, for: message, of: app))
-        }
-    }
-
-    /// Runs `body`. Any error is thrown as a `StoreError`.
-    private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await resources.serving(app, body)
-        } catch {
-            throw StoreError(error)
         }
     }
 }
@@ -115,7 +104,7 @@ extension PostgresMessageStore {
         _ targets: [MessageTarget], for message: Message, of app: AppNumber, at now: Timestamp
     ) async throws {
         let write = TargetWrite(targets, for: message, of: app, at: now)
-        try await storing(app) {
+        try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
                 _ = try await transaction.execute(LockTimeoutStatements.of(.alone))
                 let last = try await write.run(transaction)
@@ -129,7 +118,7 @@ extension PostgresMessageStore {
     ) async throws -> [RememberedOutcome] {
         let distinct = Set(remembered).sorted { $0.rawValue < $1.rawValue }
         guard !distinct.isEmpty else { return [] }
-        let isCounted = try await storing(app) {
+        let isCounted = try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
                 let first = LockTimeoutStatements.of(.alone)
                 let rows = try await transaction.execute(
@@ -156,7 +145,7 @@ extension PostgresMessageStore {
     public func cells(
         ofHolders addresses: [TokenAddress], and ids: [InstallID], in app: AppNumber
     ) async throws -> InstallationCells {
-        try await storing(app) {
+        try await resources.storing(app) {
             let results = try await postgres.execute([
                 PostgresStatement(
                     ReceiptStatements.holders, app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256)
@@ -184,7 +173,7 @@ extension PostgresMessageStore {
     public func counts(
         of message: MessageNumber, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: MessageCounts) {
-        try await storing(app) {
+        try await resources.storing(app) {
             let row = try await postgres.read(MessageSumStatements.counts(of: message, in: app))[0]
             return (Timestamp(try row.decode(6)), try MessageCounts(row, from: 0))
         }
@@ -193,7 +182,7 @@ extension PostgresMessageStore {
     public func groups(
         of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
     ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group]) {
-        try await storing(app) {
+        try await resources.storing(app) {
             let rows = try await postgres.read(MessageSumStatements.groups(of: message, by: fields, in: app))
             let groups = try rows.map { row in
                 MessageBreakdown.Group(
@@ -208,7 +197,7 @@ extension PostgresMessageStore {
     public func timeline(
         of message: MessageNumber, in buckets: TimelineBuckets, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: [MessageCounts]) {
-        try await storing(app) {
+        try await resources.storing(app) {
             let asOf = Timestamp.now()
             var counts = [MessageCounts](repeating: MessageCounts(), count: buckets.count)
             for row in try await postgres.execute(
@@ -228,7 +217,7 @@ extension PostgresMessageStore {
         _ message: MessageNumber, of app: AppNumber, handedOutUntil time: Timestamp, after: InstallationHash?,
         limit: Int
     ) async throws -> [UndeliveredTarget] {
-        try await storing(app) {
+        try await resources.storing(app) {
             try await postgres.read(
                 ReceiptStatements.undelivered(message, of: app, until: time, after: after, limit: limit)
             ).map { row in

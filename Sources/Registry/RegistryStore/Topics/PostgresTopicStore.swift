@@ -14,13 +14,10 @@ public struct PostgresTopicStore: TopicStore {
     init(_ resources: LoopResources, pageMax: Int64) {
         self.resources = resources
         let ofInstallations = InstallationTopicsWriter(postgres: resources.postgres)
-        installations = WriteCoalescer(resources, meters: WriteMeters("installation_topics")) { batch, patience in
-            try await resources.serving(batch[0].app) { try await ofInstallations.write(batch, patience) }
-        }
+        installations = WriteCoalescer(
+            resources, meters: WriteMeters("installation_topics"), body: ofInstallations.write)
         let ofUsers = UserTopicsWriter(postgres: resources.postgres, pageMax: pageMax)
-        users = WriteCoalescer(resources, meters: WriteMeters("user_topics")) { batch, patience in
-            try await resources.serving(batch[0].app) { try await ofUsers.write(batch, patience) }
-        }
+        users = WriteCoalescer(resources, meters: WriteMeters("user_topics"), body: ofUsers.write)
     }
 
     private var postgres: PostgresClient { resources.postgres }
@@ -71,15 +68,15 @@ public struct PostgresTopicStore: TopicStore {
         }
     }
 
-    /// Runs a transaction that has locked the app, so the changes of one app's topics run one after another. They may
-    /// wait longer for a lock than a batch of registrations. A change of the directory also locks its version, so the
-    /// last round trip writes it.
+    /// Runs a transaction that has locked the app, so the changes of one app's topics run one after another, numbers
+    /// ascend, and a saved filter cannot name a topic that is being deleted. They may wait longer for a lock than a
+    /// batch of registrations. A change of the directory also locks its version, so the last round trip writes it.
     private func changing<Value>(
         _ app: AppNumber, _ body: (PostgresTransaction) async throws -> Value
     ) async throws -> Value {
         do {
             return try await postgres.withTransaction { transaction in
-                let lock = PostgresStatement(TopicCatalogueStatements.lock, app.rawValue)
+                let lock = PostgresStatement(DirectoryStatements.lockApp, app.rawValue)
                 _ = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
                 return try await body(transaction)
             }
@@ -95,7 +92,7 @@ public struct PostgresTopicStore: TopicStore {
 
 extension PostgresTopicStore {
     public func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)? {
-        try await storing(installation.app) {
+        try await resources.storing(installation.app) {
             let rows = try await postgres.read(
                 PostgresStatement(
                     TopicChoiceStatements.ofInstallation, installation.app.rawValue, installation.installID.rawValue))
@@ -108,7 +105,7 @@ extension PostgresTopicStore {
     }
 
     public func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices {
-        try await storing(app) {
+        try await resources.storing(app) {
             let rows = try await postgres.read(
                 PostgresStatement(TopicChoiceStatements.ofUser, app.rawValue, UserDigest.sha256(user)))
             return TopicChoices(codes: try rows.first?.decode(0, as: [Int32]?.self) ?? [])
@@ -124,13 +121,5 @@ extension PostgresTopicStore {
 
     public func apply(_ patch: TopicsPatch, to user: UserID, in app: AppNumber) async throws -> TopicChoices {
         try await users.write(PendingUserTopics(app: app, userID: user, patch: patch))
-    }
-
-    private func storing<Value>(_ app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await resources.serving(app, body)
-        } catch {
-            throw StoreError(error)
-        }
     }
 }

@@ -13,11 +13,6 @@ package enum TopicCatalogueStatements {
     package static let ofApp = PreparedSQL(
         "SELECT app_id, \(sql: columns) FROM topic WHERE app_id = $1")
 
-    /// Changes of an app's topics run one after another, so numbers ascend and a saved filter cannot name a topic that
-    /// is being deleted.
-    static let lock = PreparedSQL(
-        "SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
-
     /// PUT and DELETE …/topics/{topic}: reads the number of a topic.
     static let find = PreparedSQL(
         "SELECT number FROM topic WHERE app_id = $1 AND slug = $2")

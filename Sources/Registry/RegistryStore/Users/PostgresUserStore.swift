@@ -19,9 +19,7 @@ public struct PostgresUserStore: UserStore {
     public init(_ resources: LoopResources) {
         self.resources = resources
         let writer = LogoutWriter(postgres: resources.postgres)
-        logouts = WriteCoalescer(resources, meters: WriteMeters("logout")) { batch, patience in
-            try await resources.serving(batch[0].app) { try await writer.write(batch, patience) }
-        }
+        logouts = WriteCoalescer(resources, meters: WriteMeters("logout"), body: writer.write)
     }
 
     /// Sends queued logouts of installations until it is cancelled.
@@ -68,17 +66,13 @@ public struct PostgresUserStore: UserStore {
     public func installations(
         of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
     ) async throws -> InstallationPage {
-        do {
-            let rows = try await resources.serving(app) {
-                try await resources.postgres.read(
-                    PostgresStatement(
-                        UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
-            }
+        try await resources.storing(app) {
+            let rows = try await resources.postgres.read(
+                PostgresStatement(
+                    UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
             let page = try rows.prefix(limit).map(InstallationRecord.init)
             return InstallationPage(
                 installations: page, next: rows.count > limit ? page.last?.installation.key.installID : nil)
-        } catch {
-            throw StoreError(error)
         }
     }
 }
@@ -101,19 +95,15 @@ extension PostgresUserStore {
     private func batches<Value: Sendable>(
         in app: AppNumber, _ body: (Continuation?) async throws -> Batch<Value>
     ) async throws -> [Value] {
-        do {
-            return try await resources.serving(app) {
-                var values: [Value] = []
-                var next: Continuation?
-                repeat {
-                    let batch = try await resources.lone.withTurn(of: app) { [next] in try await body(next) }
-                    values.append(batch.value)
-                    next = batch.next
-                } while next != nil
-                return values
-            }
-        } catch {
-            throw StoreError(error)
+        try await resources.storing(app) {
+            var values: [Value] = []
+            var next: Continuation?
+            repeat {
+                let batch = try await resources.lone.withTurn(of: app) { [next] in try await body(next) }
+                values.append(batch.value)
+                next = batch.next
+            } while next != nil
+            return values
         }
     }
 
