@@ -95,7 +95,7 @@ package enum RegistrationStatements {
     /// - Parameters:
     ///   - moment: whose position the written events have.
     ///   - eventIDs: those of the written events are among them.
-    static func checkOrder(
+    package static func checkOrder(
         of installIDs: [String], in app: AppNumber, at moment: Moment, writing eventIDs: ClosedRange<Int64>
     ) -> PostgresStatement {
         PostgresStatement(

@@ -18,7 +18,7 @@ package enum GuardStatements {
         """)
 
     /// Returns the sessions of `$2` that have a row.
-    static let sessions = PreparedSQL(
+    package static let sessions = PreparedSQL(
         """
         SELECT session_id, ended_at, kept_number, user_sha256, left_number FROM session
         WHERE app_id = $1 AND session_id = ANY ($2)
@@ -143,13 +143,13 @@ package enum GuardStatements {
 }
 
 /// A row of `GuardStatements.users`.
-struct RememberedUser {
-    let sha256: [UInt8]
+package struct RememberedUser {
+    package let sha256: [UInt8]
     /// The last end of all sessions of the user.
     package let logout: Tombstones.UserLogout?
     package let choices: TopicChoices
 
-    init(_ row: PostgresRow) throws {
+    package init(_ row: PostgresRow) throws {
         sha256 = try row.decode(0)
         logout = try row.userLogout(1)
         choices = TopicChoices(codes: try row.decode(3, as: [Int32]?.self) ?? [])
