@@ -14,7 +14,8 @@ extension PushRegistryClient {
         case waiting(until: Date, registeredUntil: Date?)
         /// The app signed the user out. The logout may still be queued.
         case signedOut
-        /// The session was ended elsewhere: sign the user out in the app. No push arrives until the next `signIn`.
+        /// The session was ended elsewhere: sign the user out in the app. No push arrives until the next `signIn`. The
+        /// client learns of it with its next call, so up to a day later if nothing changes.
         case signedOutElsewhere
         /// The registry refuses the registration and would refuse it again: the app or its configuration has a fault.
         case misconfigured(Problem)

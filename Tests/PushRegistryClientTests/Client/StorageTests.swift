@@ -25,6 +25,14 @@ struct ClientStorageTests {
         }
     }
 
+    /// Else two apps without a sandbox would be one installation, and one's logout would log the other out.
+    @Test func files_areTheAppsOwn() {
+        let folder = PushRegistryClient.FileStorage.files.folder
+        #expect(folder.lastPathComponent == "PushRegistryClient")
+        let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
+        #expect(folder.deletingLastPathComponent().lastPathComponent == app)
+    }
+
     @Test func unreadableFile_isNotTreatedAsMissing() throws {
         try withFolder { folder in
             // A folder in the file's place: root may read every file.

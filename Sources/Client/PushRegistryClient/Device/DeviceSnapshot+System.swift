@@ -10,12 +10,19 @@ import UserNotifications
 extension PushRegistryClient.DeviceSnapshot {
     /// The device and its settings, as the system reports them now.
     ///
-    /// On Linux, the device is the computer and the settings are unknown.
+    /// On Linux the settings are unknown, and a push reaches nobody whose authorization is unknown: set
+    /// `authorizationStatus`.
     ///
     /// - Throws: if the keychain cannot be read yet. The client tries again later. If it fails for good, the snapshot
     ///   has no `keychainId` and no fingerprint.
     public static func current() async throws -> Self {
-        let device = try await PushRegistryClient.Device.current()
+        #if canImport(Security)
+        let keychainID = try SystemKeychain().item("keychainId") { Data(UUID().uuidString.utf8) }
+        #else
+        let keychainID: Data? = nil
+        #endif
+        var device = await PushRegistryClient.Device.current()
+        device.keychainId = keychainID.map { String(decoding: $0, as: UTF8.self) }
         #if canImport(UserNotifications)
         // Only the value crosses to this actor: `UNNotificationSettings` is not Sendable.
         let settings = PushRegistryClient.NotificationSettings(
@@ -34,18 +41,16 @@ extension PushRegistryClient.Device {
 
     #if canImport(UIKit) && !os(watchOS)
     @MainActor
-    fileprivate static func current() async throws -> Self {
+    fileprivate static func current() -> Self {
         let system = UIDevice.current
         var device = Self(
             deviceModel: machine, systemName: system.systemName, systemVersion: system.systemVersion,
             appVersion: appVersion)
         device.vendorId = system.identifierForVendor?.uuidString
-        let keychainID = try SystemKeychain().item("keychainId") { Data(UUID().uuidString.utf8) }
-        device.keychainId = keychainID.map { String(decoding: $0, as: UTF8.self) }
         return device
     }
     #else
-    fileprivate static func current() async throws -> Self {
+    fileprivate static func current() async -> Self {
         let version = ProcessInfo.processInfo.operatingSystemVersion
         #if os(macOS)
         let systemName = "macOS"

@@ -5,8 +5,8 @@ extension PushRegistryClient {
     public struct DeviceSnapshot: Sendable, Hashable {
         public var device: Device
         public var settings: NotificationSettings
-        /// A value that differs between two devices, so that a copied installation gets a new id: on iOS the id in the
-        /// keychain, which no backup takes to another device. Nil while it is unknown.
+        /// A value that differs between two devices, so that a copied installation gets a new id: on Apple platforms
+        /// the id in the keychain, which no backup takes to another device. Nil while it is unknown.
         public var fingerprint: String?
 
         public init(device: Device, settings: NotificationSettings, fingerprint: String? = nil) {

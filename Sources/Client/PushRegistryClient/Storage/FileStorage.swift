@@ -6,7 +6,7 @@ extension PushRegistryClient {
     ///
     /// With a notification service extension, use a folder of the app group that both share.
     public struct FileStorage: Storage {
-        private let folder: URL
+        let folder: URL
         private let seal: Seal?
 
         /// - Parameter folder: created with the first value, and readable only by the user of the process.
@@ -67,10 +67,14 @@ extension PushRegistryClient {
 }
 
 extension PushRegistryClient.Storage where Self == PushRegistryClient.FileStorage {
-    /// Files in the app's own support folder.
+    /// Files in the support folder of the app: `PushRegistryClient`, in the folder with the app's bundle identifier, or
+    /// with the program's name if it has none. On Linux the support folder is `~/.local/share`. Two processes need two
+    /// folders: pass each a `FileStorage(folder:)`.
     public static var files: Self {
+        // Mac apps without a sandbox, and programs on Linux, share the support folder.
+        let app = Bundle.main.bundleIdentifier ?? ProcessInfo.processInfo.processName
         let base = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
-        let folder = base ?? URL(fileURLWithPath: NSHomeDirectory())
+        let folder = (base ?? URL(fileURLWithPath: NSHomeDirectory())).appendingPathComponent(app)
         return .init(folder: folder.appendingPathComponent("PushRegistryClient"))
     }
 
