@@ -6,8 +6,9 @@ COPY Package.swift ./
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests
-RUN swift build -c release --product push-registry --static-swift-stdlib -Xswiftc -cross-module-optimization \
-    && install -D -s "$(swift build -c release --show-bin-path)/push-registry" /out/push-registry
+RUN swift build --traits Server -c release --product push-registry --static-swift-stdlib \
+        -Xswiftc -cross-module-optimization \
+    && install -D -s "$(swift build --traits Server -c release --show-bin-path)/push-registry" /out/push-registry
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends libpq5 libssl3 zlib1g libisal2 libcurl4 libxml2 \

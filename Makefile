@@ -4,7 +4,7 @@ export SWIFT ?= swift
 RELEASE = .build/release/push-registry
 # As in the container: calls into a standard library that is linked in cost less, and so do calls between modules that
 # may be inlined.
-RELEASE_FLAGS = -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
+RELEASE_FLAGS = --traits Server -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl libisal2 ca-certificates
 
 .PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build \
@@ -89,10 +89,10 @@ lint: ## Fail on a format fault, a long line, a cited rule without an entry, a d
 	$(SWIFT) format lint --strict --recursive Package.swift Migrations Sources Tests
 	@twice=$$(grep -o 'https://[^"]*' Package.swift | sort | uniq -d); \
 	test -z "$$twice" || { echo "named twice in Package.swift: $$twice"; exit 1; }
-	@twice=$$($(SWIFT) package show-dependencies --format json | grep -oE '"url": *"[^"]*"' \
+	@twice=$$($(SWIFT) package show-dependencies --traits Server --format json | grep -oE '"url": *"[^"]*"' \
 		| sed -E 's/\.git"$$/"/' | sort -u | sed -E 's:.*/([^/"]*)"$$:\1:' | sort | uniq -d); \
 	test -z "$$twice" || { echo "resolved from two places: $$twice"; exit 1; }
-	@! $(SWIFT) package show-dependencies --format flatlist | grep -i 'swift-nio' \
+	@! $(SWIFT) package show-dependencies --traits Server --format flatlist | grep -i 'swift-nio' \
 		|| { echo "SwiftNIO must not come in, directly or through a dependency"; exit 1; }
 
 docs: ## Build the documentation as a web site, into .build/documentation

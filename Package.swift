@@ -11,7 +11,9 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Only the server needs other packages. An app that depends on this package with `traits: []` resolves none of them.
+/// Only the server needs other packages, and no trait is on by default: an app that names this package by its URL alone
+/// resolves none of them. SwiftPM and Xcode resolve what a default trait needs for every app, and its minimal versions
+/// exclude older ones from the app's graph. So who builds the server passes `--traits Server`, as `make` does.
 let server: TargetDependencyCondition? = .when(traits: ["Server"])
 
 /// A product of another package, for the server.
@@ -53,10 +55,7 @@ let package = Package(
         .executable(name: "push-registry", targets: ["push-registry"]),
         .executable(name: "push-registry-bench", targets: ["push-registry-bench"]),
     ],
-    traits: [
-        .default(enabledTraits: ["Server"]),
-        .trait(name: "Server", description: "The service and its command, with the packages that they need."),
-    ],
+    traits: [.trait(name: "Server", description: "The service and its command, with the packages that they need.")],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),

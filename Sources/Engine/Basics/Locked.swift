@@ -1,9 +1,14 @@
 public import Glibc
 
+// All targets of the server use this one, so the others are not compiled after it has failed.
+#if !Server
+#error("The server needs the trait Server: swift build --traits Server")
+#endif
+
 /// A value behind a lock: one thread at a time uses it.
 ///
 /// The lock is a pthread mutex rather than `Synchronization.Mutex`, because Thread Sanitizer understands it.
-/// `PushRegistryTesting` uses `Mutex`: it also builds on Apple's platforms.
+/// `PushRegistryTesting` has another lock: it also builds on Apple's platforms.
 ///
 /// The lock is not recursive: a thread that calls ``withLock(_:)`` inside of the body waits for itself forever.
 public struct Locked<Value: ~Copyable>: ~Copyable, @unchecked Sendable {

@@ -28,7 +28,7 @@ struct Capsule: Codable {
         return file.path
     }
 
-    static func command(_ variable: String) -> String { "\(variable) swift test --filter EndToEndTests.ModelTests" }
+    static func command(_ variable: String) -> String { "\(variable) .ci/tests --filter EndToEndTests.ModelTests" }
 }
 
 extension ModelPlan {

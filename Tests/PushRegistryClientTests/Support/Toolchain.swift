@@ -14,6 +14,13 @@ enum Toolchain {
             .components(separatedBy: "```\(language)\n").dropFirst().map { $0.components(separatedBy: "```\n")[0] }
     }
 
+    /// The pages about the client whose Swift samples are compiled.
+    static let clientPages = [
+        "Sources/Command/push-registry/Documentation.docc/ForAppDevelopers.md",
+        "Sources/Client/PushRegistryClient/PushRegistryClient.docc/KeepAnAppRegistered.md",
+        "Sources/Client/PushRegistryClient/PushRegistryClient.docc/PushRegistryClient.md",
+    ]
+
     static var isInstalled: Bool { has("swift") && has("git") }
 
     /// Whether a program is in `PATH`.

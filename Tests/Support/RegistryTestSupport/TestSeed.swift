@@ -9,7 +9,7 @@ public enum TestSeed {
     public static func make(for filter: String) -> UInt64 {
         let wanted = ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_SEED"]
         let seed = wanted == "random" ? UInt64.random(in: 0...UInt64.max) : wanted.flatMap { UInt64($0) } ?? 1
-        print("to repeat: PUSH_REGISTRY_TEST_SEED=\(seed) swift test --filter \(filter)")
+        print("to repeat: PUSH_REGISTRY_TEST_SEED=\(seed) .ci/tests --filter \(filter)")
         return seed
     }
 }

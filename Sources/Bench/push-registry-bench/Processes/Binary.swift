@@ -15,8 +15,7 @@ struct Binary: Sendable {
         let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         let url = path.map { URL(filePath: $0) } ?? own.deletingLastPathComponent().appending(path: "push-registry")
         guard FileManager.default.isExecutableFile(atPath: url.path) else {
-            throw BenchmarkFailure(
-                "\(url.path) does not exist: swift build -c release --product push-registry, or use --binary")
+            throw BenchmarkFailure("\(url.path) does not exist: make build, or use --binary")
         }
         return Binary(url: url)
     }
