@@ -13,13 +13,16 @@ struct PlatformTests {
             return switch self {
             case .macOS: common
             case .watchOS: common + ["UIKit"]
-            case .iOS, .tvOS, .visionOS: common + ["BackgroundTasks", "UIKit"]
+            case .tvOS, .visionOS: common + ["BackgroundTasks", "UIKit"]
+            case .iOS: common + ["BackgroundTasks", "UIKit", "SwiftUI"]
             }
         }
     }
 
     private static let targets = ["PushRegistryClient", "PushRegistryNotificationService", "PushRegistryTesting"]
+    private static let root = Toolchain.packageRoot.appending(path: "Sources/Client")
 
+    /// On iOS, also the samples of the pages.
     @Test(arguments: Platform.allCases)
     func sources_compile(_ platform: Platform) async throws {
         try await Toolchain.withFolder { folder in
@@ -33,15 +36,38 @@ struct PlatformTests {
             for target in Self.targets {
                 let files = try Self.sources(of: target, in: folder)
                 try #require(!files.isEmpty)
-                let options = [
-                    "-swift-version", "6", "-warnings-as-errors", "-package-name", "push-registry",
-                    "-enable-upcoming-feature", "NonisolatedNonsendingByDefault",
-                    "-enable-upcoming-feature", "ExistentialAny",
-                ]
-                try await emit(target, of: files, flags + options, in: folder)
+                try await emit(target, of: files, flags + Self.strict, in: folder)
             }
+            guard platform == .iOS else { return }
+            let samples = try Self.samples(in: folder)
+            try #require(samples.count == 4)
+            try await emit("Mail", of: samples, flags + ["-swift-version", "6", "-warnings-as-errors"], in: folder)
         }
     }
+
+    /// As the page says, for the module and its actor have one name. swiftc reads the interface that it has written.
+    @Test func moduleInterface_isReadable_withTheFlagOfThePage() async throws {
+        let page = try String(
+            contentsOf: Self.root.appending(path: "PushRegistryClient/PushRegistryClient.docc/PushRegistryClient.md"),
+            encoding: .utf8)
+        let flag = "-enable-module-selectors-in-module-interface"
+        try #require(page.contains("-Xfrontend \(flag)"))
+        try await Toolchain.withFolder { folder in
+            let files = try Self.paths(of: "PushRegistryClient").map {
+                Self.root.appending(path: "PushRegistryClient/\($0)").path
+            }
+            let options = [
+                "-parse-as-library", "-enable-library-evolution", "-suppress-warnings", "-swift-version", "6",
+                "-package-name", "push-registry", "-emit-module-interface-path", "PushRegistryClient.swiftinterface",
+            ]
+            try await emit("PushRegistryClient", of: files, options + ["-Xfrontend", flag], in: folder)
+        }
+    }
+
+    private static let strict = [
+        "-swift-version", "6", "-warnings-as-errors", "-package-name", "push-registry",
+        "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", "-enable-upcoming-feature", "ExistentialAny",
+    ]
 
     private func emit(_ module: String, of files: [String], _ flags: [String], in folder: URL) async throws {
         let command = ["swiftc", "-emit-module", "-module-name", module, "-o", "\(module).swiftmodule"] + flags + files
@@ -51,13 +77,29 @@ struct PlatformTests {
 
     /// Copies of a target's files, with a flag in place of each condition of a system.
     private static func sources(of target: String, in folder: URL) throws -> [String] {
-        let root = Toolchain.packageRoot.appending(path: "Sources/Client/\(target)")
-        return try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }.map {
-            let text = try String(contentsOf: root.appending(path: $0), encoding: .utf8)
+        try paths(of: target).map {
+            let text = try String(contentsOf: root.appending(path: "\(target)/\($0)"), encoding: .utf8)
             let copy = folder.appending(path: "\(target)-\($0.replacing("/", with: "-"))")
             try text.replacing(#/\bos\((\w+)\)/#) { "PLATFORM_\($0.1)" }
                 .write(to: copy, atomically: true, encoding: .utf8)
             return copy.lastPathComponent
+        }
+    }
+
+    private static func paths(of target: String) throws -> [String] {
+        let folder = root.appending(path: target).path
+        return try FileManager.default.subpathsOfDirectory(atPath: folder).filter { $0.hasSuffix(".swift") }
+    }
+
+    /// The samples that need a module of Apple, each as a file, and what they use beside it.
+    private static func samples(in folder: URL) throws -> [String] {
+        let blocks = try Toolchain.clientPages.flatMap { try Toolchain.blocks("swift", of: $0) }
+        let modules = #/import (UIKit|SwiftUI|UserNotifications)/#
+        let samples = blocks.filter { $0.contains(modules) } + ["import SwiftUI\nstruct MailView: View {}\n"]
+        return try samples.enumerated().map { number, sample in
+            let name = "sample\(number).swift"
+            try sample.write(to: folder.appending(path: name), atomically: true, encoding: .utf8)
+            return name
         }
     }
 }

@@ -3,7 +3,9 @@
 
 import Foundation
 
-#if MODULE_UIKit
+#if MODULE_UIKit && !PLATFORM_watchOS
+@_exported import Foundation
+
 @MainActor
 open class UIDevice {
     public static let current = UIDevice()
@@ -11,9 +13,87 @@ open class UIDevice {
     public var systemVersion: String { fatalError() }
     public var identifierForVendor: UUID? { fatalError() }
 }
+
+@MainActor
+open class UIApplication {
+    public struct LaunchOptionsKey: Hashable, Sendable {}
+
+    open func registerForRemoteNotifications() {}
+}
+
+/// Apple's requirements are optional. Here a wrong signature is an error.
+@MainActor
+public protocol UIApplicationDelegate: NSObjectProtocol {
+    func application(
+        _ application: UIApplication, didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
+    ) -> Bool
+    func application(_ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken deviceToken: Data)
+    func application(
+        _ application: UIApplication, didFailToRegisterForRemoteNotificationsWithError error: any Error)
+}
+#endif
+
+#if MODULE_SwiftUI
+import UIKit
+
+@MainActor
+public protocol App {
+    associatedtype Body: Scene
+    var body: Body { get }
+    init()
+}
+
+extension App {
+    public static func main() {}
+}
+
+@MainActor
+public protocol Scene {}
+
+@MainActor
+public protocol View {}
+
+public struct WindowGroup<Content: View>: Scene {
+    public init(content: () -> Content) {}
+}
+
+public enum ScenePhase: Sendable { case background, inactive, active }
+
+public struct BackgroundTask<Request, Response>: Sendable {
+    public static func appRefresh(_ identifier: String) -> Self where Request == Void, Response == Void { fatalError() }
+}
+
+extension Scene {
+    public func onChange<V: Equatable>(of value: V, initial: Bool = false, _ action: @escaping (V, V) -> Void)
+        -> some Scene
+    { self }
+
+    public func backgroundTask<D: Sendable, R: Sendable>(
+        _ task: BackgroundTask<D, R>, action: @escaping @Sendable (D) async -> R
+    ) -> some Scene { self }
+}
+
+public struct EnvironmentValues {
+    public var scenePhase: ScenePhase { fatalError() }
+}
+
+@propertyWrapper
+public struct Environment<Value> {
+    public init(_ keyPath: KeyPath<EnvironmentValues, Value>) {}
+    public var wrappedValue: Value { fatalError() }
+}
+
+@MainActor
+@propertyWrapper
+public struct UIApplicationDelegateAdaptor<Delegate: NSObject & UIApplicationDelegate> {
+    public init(_ type: Delegate.Type = Delegate.self) {}
+    public var wrappedValue: Delegate { fatalError() }
+}
 #endif
 
 #if MODULE_UserNotifications
+@_exported import Foundation
+
 public enum UNAuthorizationStatus {
     case notDetermined, denied, authorized, provisional
     #if PLATFORM_iOS || PLATFORM_visionOS
@@ -60,7 +140,12 @@ open class UNNotificationContent: NSObject {
     open var userInfo: [AnyHashable: Any] { fatalError() }
 }
 
-open class UNMutableNotificationContent: UNNotificationContent {}
+open class UNMutableNotificationContent: UNNotificationContent {
+    open var subtitle: String {
+        get { fatalError() }
+        set {}
+    }
+}
 
 open class UNNotificationRequest: NSObject {
     open var content: UNNotificationContent { fatalError() }
