@@ -69,6 +69,25 @@ struct ClientTopicTests {
         #expect(await phone.installation?.topics == ["news": true])
     }
 
+    @Test func choice_madeWithoutAUser_isKeptByTheNextPhone() async throws {
+        let old = Phone("old")
+        await old.registry.define(topic: "news", name: "News")
+        let client = old.launch()
+        await client.didRegister(token: Phone.token, provider: .apns)
+        try await client.subscribe(to: "news")
+        await client.settled()
+        let token = String(repeating: "99", count: 32)
+        let copied = Phone(
+            "new", clock: old.clock, registry: old.registry, storage: InMemoryStorage(copying: old.storage))
+        let next = copied.launch()
+        await next.didRegister(token: token, provider: .apns)
+        await next.settled()
+        #expect(await old.registry.holder(of: token)?.topics == ["news": true])
+        await next.signIn { old.registry.credential(user: "alice") }
+        await next.settled()
+        #expect(await old.registry.holder(of: token)?.topics == ["news": true])
+    }
+
     @Test func choice_isDropped_whenTheUserSignsOut() async throws {
         let phone = Phone()
         await phone.registry.define(topic: "news", name: "News")

@@ -12,11 +12,12 @@ extension RegistrationMachine {
     /// Begins a new installation: the state was copied from another device, which keeps its installation. Logouts name
     /// theirs, so this device may send them, too.
     private mutating func becomeNewInstallation() {
-        let account = saved.account
-        let choices = saved.topics
+        let old = saved
         saved = SavedState(installID: UUID().uuidString)
-        saved.account = account
-        saved.topics = choices
+        saved.account = old.account
+        // The registry has the choices that were made without a user on the old installation alone.
+        saved.topics = old.anonymousTopics.merging(old.topics) { $1 }
+        saved.anonymousTopics = old.anonymousTopics
     }
 
     mutating func credential(_ credential: String, turn: Int) {
