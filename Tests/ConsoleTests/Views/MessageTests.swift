@@ -22,6 +22,8 @@ extension ConsoleTests {
                     "return [...document.querySelector('tbody tr').children].map((cell) => cell.textContent)")
                 #expect(group == ["Apple", "", "4", "0", "3", "1", "75.0%", "33.3%", "0", "0"])
                 try await browser.wait(for: "document.querySelector('.chart')")
+                let isCut = "const {scrollWidth, clientWidth} = document.querySelector('.table'); "
+                #expect(try await browser.run(isCut + "return scrollWidth > clientWidth") == false)
                 try await browser.expectNoViolations("a message")
 
                 try await browser.fill("By", "locale")

@@ -80,9 +80,9 @@ function noteTexts(response, {past, skipped, repeated}) {
 
 function waveTable(waves) {
   return table({caption: t('nav.waves'), captionHidden: true, rows: waves, columns: [
-    {title: 'UTC', cell: (wave) => h('time', {datetime: wave.at}, wave.at.slice(0, 16).replace('T', ' '))},
-    {title: t('waves.yours'), cell: (wave) => [
-      h('span', {class: 'nowrap'}, dateTime(wave.at)), wave.isPast && [' ', tag('bad', t('waves.past'))],
+    {title: `UTC · ${t('waves.yours')}`, cell: (wave) => [
+      h('time', {datetime: wave.at}, wave.at.slice(0, 16).replace('T', ' ')),
+      h('p', {class: 'hint'}, dateTime(wave.at)), wave.isPast && tag('bad', t('waves.past')),
     ]},
     {title: t('views.installations'), numeric: true, cell: (wave) => number(wave.count)},
     {title: t('breakdown.share'), numeric: true, cell: (wave) => percent(wave.share)},

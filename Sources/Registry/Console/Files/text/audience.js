@@ -39,8 +39,8 @@ export const audienceTexts = {
     'Vervollständigen Sie den Satz, um die Zahl zu sehen.',
   ],
   'audience.invalid': [
-    {one: '{n} sentence needs a correction.', other: '{n} places need a correction.'},
-    {one: '{n} Satz braucht eine Korrektur.', other: '{n} Stellen brauchen eine Korrektur.'},
+    {one: '{n} place needs a correction.', other: '{n} places need a correction.'},
+    {one: '{n} Stelle braucht eine Korrektur.', other: '{n} Stellen brauchen eine Korrektur.'},
   ],
   'json.label': ['The filter as JSON', 'Der Filter als JSON'],
   'json.copy.copy': ['Copy JSON', 'JSON kopieren'],

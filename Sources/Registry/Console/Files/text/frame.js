@@ -7,7 +7,7 @@ export const frameTexts = {
   'app.noneText': ['Create an app and its keys first.', 'Legen Sie zuerst eine App und ihre Schlüssel an.'],
   'session.signOut': ['Sign out', 'Abmelden'],
   'session.ending': [
-    'The session ends at {time} unless you go on. Your filter stays.',
+    'The session ends at {time} unless you continue. Your filter stays.',
     'Die Sitzung endet um {time}, wenn Sie nicht weiterarbeiten. Ihr Filter bleibt.',
   ],
   'session.ended': [
@@ -24,7 +24,7 @@ export const frameTexts = {
     'Der Schlüssel wird nicht aufbewahrt. Die Sitzung endet nach 30 Minuten ohne Nutzung oder nach 12 Stunden.',
   ],
   'signin.whence': [
-    'Who runs the service creates keys: with push-registry keys create, or here under Operations.',
+    'The operator of the service creates keys: with push-registry keys create, or here under Operations.',
     'Schlüssel legt an, wer den Dienst betreibt: mit push-registry keys create oder hier unter Betrieb.',
   ],
   'signin.link': [
