@@ -8,6 +8,8 @@ struct ImportReaderTests {
             """
             Z Europe/Berlin 1 - CET
             Z Etc/UTC 0 - UTC
+            Z Factory 0 - -00
+            L Europe/Berlin posixrules
             L Etc/UTC UTC
             Z Asia/Kolkata 5:30 - IST
             L Asia/Kolkata Asia/Calcutta
@@ -91,6 +93,30 @@ struct ImportReaderTests {
         }
     }
 
+    /// The word of a table of somebody's own.
+    @Test(
+        arguments: [
+            ("FCM", .fcm), ("android", .fcm), ("gcm", .fcm), ("iOS", .apns), ("apns_sandbox", .apnsSandbox),
+            ("HMS", .huawei), (nil, .huawei),
+        ] as [(String?, Provider)])
+    func provider_isReadByATable_andAbsentItIsTheDefault(word: String?, expected: Provider) throws {
+        var reader = ImportReader(links: links, providerDefault: .huawei)
+        var record = ImportRecord()
+        (record[.installID], record[.token], record[.provider]) = ("a", "0123456789abcdef", word)
+        #expect(try reader.installation(record).token.provider == expected)
+        record[.provider] = "carrierPigeon"
+        #expect(throws: ImportFaults.self) { try reader.installation(record) }
+    }
+
+    @Test func installation_wasSeenWhenItWasCreated_ifNothingElseIsKnown() throws {
+        let created = "2026-01-02T03:04:05Z"
+        for seen in [nil, "", "soon", "0000-00-00"] as [String?] {
+            let values: [ImportField: String] = [.installID: "a", .token: "0123456789abcdef", .createdAt: created]
+            let installation = try read(values.merging(seen.map { [.lastSeenAt: $0] } ?? [:]) { $1 })
+            #expect(installation.lastSeenAt?.description == created)
+        }
+    }
+
     @Test(arguments: [("+", "/", "="), ("-", "_", ""), ("-", "_", "=")])
     func webPushKeys_areTakenInBothAlphabetsOfBase64(plus: String, slash: String, padding: String) throws {
         let values: [ImportField: String] = [
@@ -124,17 +150,87 @@ struct ImportReaderTests {
     }
 
     /// A later registration begins at the current microsecond, which must be larger.
-    @Test func generation_isRefused_whenItLiesInTheFuture() throws {
+    @Test func generation_isAbsent_whenItLiesInTheFuture() throws {
         #expect(try read([.installID: "a", .token: "0123456789abcdef", .generation: "1000"]).generation == 1_000)
-        #expect(throws: ImportFaults.self) {
-            try read([.installID: "a", .token: "0123456789abcdef", .generation: "1001"])
+        #expect(try read([.installID: "a", .token: "0123456789abcdef", .generation: "1001"]).generation == nil)
+    }
+
+    @Test(
+        arguments: [
+            (.generation, "0"), (.location, "91 0"), (.location, "nan nan"), (.lastSeenAt, "now"),
+            (.lastSeenAt, "0000-00-00 00:00:00"), (.createdAt, "1970-01-01T00:00:00Z"),
+            (.createdAt, "-9223372036854775808"), (.lastSeenAt, "9223372036854775807"), (.carrier, "a\u{0}"),
+            (.deviceModel, String(repeating: "m", count: 257)), (.providesAppNotificationSettings, "maybe"),
+            (.utcOffset, "99999999"), (.utcOffset, "1e400"), (.languages, "de"), (.languages, "[7]"),
+            (.location, "52.5"), (.timeZone, "localtime"), (.timeZone, "posixrules"), (.timeZone, "Factory"),
+        ] as [(ImportField, String)])
+    func optionalValue_isCountedAndAbsent_whenItCannotBeRead(field: ImportField, text: String) throws {
+        var reader = ImportReader(links: links, now: Timestamp(microseconds: 1_000))
+        var record = ImportRecord()
+        (record[.installID], record[.provider], record[.token]) = ("a", "fcm", "t")
+        let without = try reader.installation(record)
+        record[field] = text
+        #expect(try reader.installation(record) == without)
+        #expect(reader.notUnderstood.counts[field.name]?.values.reduce(0, +) == 1)
+    }
+
+    @Test(
+        arguments: ["NULL", "\\N", "(null)", "null", "undefined", "<null>", "None", " ", "", "0000-00", "{00000000}"])
+    func identifier_isAbsent_whenItIdentifiesNobody(text: String) throws {
+        var values: [ImportField: String] = [.installID: "a", .provider: "fcm", .token: "t"]
+        for field in [ImportField.userID, .sessionID, .keychainID, .vendorID] { values[field] = text }
+        let installation = try read(values)
+        #expect(installation.userID == nil && installation.session == nil)
+        #expect(installation.snapshot.device.keychainID == nil && installation.snapshot.device.vendorID == nil)
+        for field in [ImportField.installID, .token] {
+            var values = values
+            values[field] = text
+            #expect(throws: ImportFaults([ImportFault(field.name, code: "required", "This field is required.")])) {
+                try read(values)
+            }
         }
+    }
+
+    @Test func nullOfADatabase_isNoValue_ofAnyField() throws {
+        let fields: [ImportField] = [
+            .carrier, .deviceModel, .locale, .timeZone, .utcOffset, .lastSeenAt, .alertStyle, .sessionExpiresAt,
+        ]
+        for null in ["NULL", "\\N"] {
+            var reader = ImportReader(links: links)
+            var record = ImportRecord()
+            (record[.installID], record[.provider], record[.token]) = ("a", "fcm", "t")
+            let without = try reader.installation(record)
+            for field in fields { record[field] = null }
+            #expect(try reader.installation(record) == without && reader.notUnderstood == NotUnderstood())
+        }
+    }
+
+    @Test(arguments: [
+        ("2026-11-21T02:03:04Z", "2026-11-21T02:03:04Z"), ("2026-11-21T02:03:04+01:00", "2026-11-21T01:03:04Z"),
+        ("2026-11-21 02:03:04", "2026-11-21T02:03:04Z"), ("2026-11-21T02:03:04", "2026-11-21T02:03:04Z"),
+        ("2020-07-10 15:00:00.000 UTC", "2020-07-10T15:00:00Z"), ("2026-11-21", "2026-11-21T00:00:00Z"),
+        ("1795000000", "2026-11-18T11:06:40Z"), ("1795000000000", "2026-11-18T11:06:40Z"),
+        ("1795000000000000", "2026-11-18T11:06:40Z"),
+        ("1795000000.5", "2026-11-18T11:06:40.500Z"), ("2019-08-23T10:54:35.220Z", "2019-08-23T10:54:35.220Z"),
+        ("2026-11-21T02:03:04.5+0130", "2026-11-21T00:33:04.500Z"), ("2026-11-21T02:03:04-05", "2026-11-21T07:03:04Z"),
+        ("2026-11-21 02:03:04.678+00", "2026-11-21T02:03:04.678Z"),
+        ("2026-11-21 02:03:04 +0000", "2026-11-21T02:03:04Z"),
+        ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999999Z"),
+        // A spreadsheet's days, and digits without separators.
+        ("46346.5", "2026-11-20T12:00:00Z"), ("46346", "2026-11-20T00:00:00Z"), ("20261120", "2026-11-20T00:00:00Z"),
+        ("20261120081500", "2026-11-20T08:15:00Z"),
+        ("-9223372036854775808", nil), ("9223372036854775807", nil), ("-1e400", nil), ("1e18", nil), ("nan", nil),
+        ("0x1p31", nil), ("20261340", nil), ("0", nil), ("1", nil), ("-1", nil), ("4102444800000", nil), (".", nil),
+        ("0000-00-00", nil), ("0001-01-01T00:00:00Z", nil), ("1970-01-01", nil), ("yesterday", nil), ("", nil),
+        (String(repeating: "9", count: 400), nil),
+    ])
+    func times_areReadInAllForms(text: String, expected: String?) {
+        #expect(ImportedTime.parse(text)?.description == expected, "\(text)")
     }
 
     @Test func faults_areAllListed_withoutQuotingTheInput() throws {
         let values: [ImportField: String] = [
-            .installID: "a b", .token: "secret!", .generation: "0", .location: "91 0", .lastSeenAt: "now",
-            .carrier: "a\u{0}", .providesAppNotificationSettings: "maybe",
+            .installID: "a b", .token: "secret!", .userID: "a b", .sessionID: "s", .sessionExpiresAt: "soon",
         ]
         do {
             _ = try read(values)
@@ -142,8 +238,7 @@ struct ImportReaderTests {
         } catch {
             #expect(
                 Set(error.faults.map(\.field)) == [
-                    "installId", "token", "generation", "location", "lastSeenAt", "carrier",
-                    "providesAppNotificationSettings",
+                    "installId", "token", "userId", "sessionExpiresAt",
                 ])
             #expect(!"\(error)".contains("secret"))
         }

@@ -78,7 +78,6 @@ package final class ImportInput: Sendable {
     private struct Reading {
         let source: ImportSource
         let rejects: RejectedLines
-        let undated: Timestamp?
         let topics: ImportTopics?
         var reader: ImportReader
         var choice: RowChoice?
@@ -92,7 +91,7 @@ package final class ImportInput: Sendable {
         var isFinished = false
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
-            (source, self.rejects, undated, topics) = (plan.source, rejects, plan.undated, plan.topics)
+            (source, self.rejects, topics) = (plan.source, rejects, plan.topics)
             (reader, choice) = (plan.reader, plan.choice)
         }
     }
@@ -106,7 +105,7 @@ package final class ImportInput: Sendable {
 
     private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
         if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
-        // The lines of a small file are written in one transaction: their order decides which one of a token is new.
+        // One transaction keeps the order of a small file, so that the first of two lines with one token is written.
         let isFirstSet = reading.added < InstallationImporter.installationsPerTransaction
         let lane = isFirstSet ? 0 : InstallationImporter.lane(of: installation)
         reading.added += 1
@@ -243,12 +242,11 @@ extension ImportInput {
             reading.counts.skipped[reader.optOut(of: row) ?? .optedOut, default: 0] += 1
             return
         }
-        let times = ImportedTimes(createdAt: identity.createdAt, lastSeenAt: identity.seenAt ?? reading.undated)
         let whole = reader.supplement(of: row)?.completed(by: supplements)
         var unread: [(field: ImportField, value: String)] = []
         var record = reader.record(row, identity, unread: &unread)
         record[.userID] = record[.userID] ?? whole?.user
-        var installation = try reading.reader.installation(record, times: times)
+        var installation = try reading.reader.installation(record)
         for (field, value) in unread { reading.reader.notUnderstood.add(field, value) }
         if let topics = reading.topics {
             let found = topics.choices(of: whole?.tags ?? reader.tags(of: row))

@@ -3,9 +3,7 @@ import PushRegistry
 /// How the rows of a run become installations. The plan is complete before the first one is loaded.
 package struct ImportPlan: Sendable {
     let source: ImportSource
-    let reader: ImportReader
-    /// When rows without a date were seen. Nil for our own format, in which they count as of now.
-    var undated: Timestamp?
+    private(set) var reader: ImportReader
     /// Which rows of other systems are loaded; nil for our own format.
     var choice: RowChoice?
     /// Nil if no topics are imported.
@@ -39,8 +37,9 @@ package struct ImportPlan: Sendable {
             return true
         }
         try check(scan.facts, reader)
-        undated = reader.options.lastSeen ?? scan.facts.newest ?? now
-        choice = try scan.choice(undated: undated ?? now)
+        let undated = reader.options.lastSeen ?? scan.facts.newest ?? now
+        self.reader.lastSeenDefault = undated
+        choice = try scan.choice(undated: undated)
         if reader.options.topics != nil { topics = try ImportTopics(scan.facts.topics, over: catalogue) }
     }
 
@@ -60,10 +59,15 @@ package struct ImportPlan: Sendable {
     }
 
     private func check(_ facts: ScanFacts, _ reader: ForeignReader) throws {
-        if reader.options.onlyApp == nil, facts.apps.count > 1 {
+        if reader.options.apps == nil, facts.apps.count > 1 {
             throw MissingOption(
-                description: "The files have several apps: use --only-app with one of "
-                    + facts.apps.sorted().map { "\"\($0)\"" }.joined(separator: ", ") + ".")
+                description: "The files have several apps: use --all-apps, or --only-app with some of "
+                    + facts.appNames + ".")
+        }
+        if !facts.apps.isEmpty, facts.apps.count < ScanFacts.appsMax,
+            reader.options.apps?.isSubset(of: facts.apps) == false
+        {
+            throw MissingOption(description: "No row is of an app of --only-app. The files have \(facts.appNames).")
         }
         if facts.needsEnvironment {
             throw MissingOption(

@@ -115,6 +115,40 @@ extension EndToEnd {
             #expect(try await app.count([:]) == 0)
         }
 
+        @Test func severalApps_areImportedInOneRun_ifTheyAreNamed() async throws {
+            let names = [("com.example.a", 2), ("com.example.b", 1)]
+            let named = names.flatMap { ["--only-app", $0.0] }
+            for (arguments, count) in [(named, Int64(3)), (["--all-apps"], 3), (Array(named.suffix(2)), 1)] {
+                let app = try await RegistryApp.make()
+                let result = try await run("parse.ndjson", into: app, ["--environment", "production"] + arguments)
+                #expect(result.summary["imported"].integer == count, "\(result.log)")
+            }
+            let app = try await RegistryApp.make()
+            let wrong = try await run(
+                "parse.ndjson", into: app, ["--environment", "production", "--only-app", "com.example.c"] + named)
+            #expect(wrong.status == 64 && names.allSatisfy { wrong.log.contains($0.0) }, "\(wrong.log)")
+            let both = try await run("parse.ndjson", into: app, ["--all-apps"] + named)
+            #expect(both.status == 64)
+            #expect(try await app.count([:]) == 0)
+        }
+
+        /// The list of the REST API, as pages that were appended to one file.
+        @Test func feedOfAzure_isReadAsItsExport() async throws {
+            let app = try await RegistryApp.make()
+            let lines = String(decoding: try Self.export("azure.xml"), as: UTF8.self)
+            let entries = lines.split(separator: /\n(?=<)/).map { line in
+                "<entry><id>1</id><title>\n</title><content type=\"application/xml\">\(line)</content></entry>"
+            }
+            let feed = "<?xml version=\"1.0\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\"><title>r</title>"
+            let pages = [entries.prefix(3), entries.dropFirst(3)].map { feed + $0.joined() + "</feed>\n" }
+            let arguments = ["--environment", "production", "--last-seen", "2026-11-01"]
+            let result = try await ImportRun(pages.joined().utf8, into: app, as: "pages.xml", arguments)
+            #expect(result.counts == [6, 2, 0, 2, 1] && result.summary["format"] == "azure", "\(result.log)")
+            #expect(try await app.get("8b3e1b9e-1").json["userId"] == "u-9")
+            let cut = try await ImportRun(pages[0].utf8.dropLast(9), into: app, as: "page.xml", arguments)
+            #expect(cut.status == 1 && cut.log.contains("cut off"), "\(cut.log)")
+        }
+
         /// The order of lines does not matter.
         @Test func newestRow_isImported_whenTwoRowsHaveOneToken() async throws {
             func line(_ id: String, _ day: Int, _ token: String) -> String {
@@ -172,7 +206,7 @@ extension EndToEnd {
         @Test func unknownZone_isNoValue_inEveryResponse() async throws {
             let app = try await RegistryApp.make()
             let lines: [JSON] = [
-                ["installId": "none", "provider": "fcm", "token": "t1"],
+                ["installId": "neither", "provider": "fcm", "token": "t1"],
                 ["installId": "offset", "provider": "fcm", "token": "t2", "utcOffset": 3600],
                 ["installId": "zone", "provider": "fcm", "token": "t3", "timeZone": "Europe/Berlin"],
             ]

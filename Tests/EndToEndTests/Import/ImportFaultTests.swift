@@ -45,7 +45,7 @@ extension EndToEnd {
 
         @Test func invalidLines_areReportedByLineAndField_withoutTheToken() async throws {
             let app = try await RegistryApp.make()
-            let secret = "not-a-hexadecimal-secret"
+            let secret = "not-a-hexadecimal-secret-0123456789-0123456789"
             let long = String(repeating: "c", count: 257)
             let run = try await ImportRun(
                 """
@@ -58,15 +58,16 @@ extension EndToEnd {
                 {"provider":"webPush","token":"https://push.example.com/\(secret)","utcOffset":99999999,\
                 "createdAt":"yesterday"}
                 {"installId":"d","installId":"e","token":"\(secret)"}
+                {"\(secret)":1,"\(secret)":2}
                 """.utf8, into: app)
             #expect(run.status == 2)
-            #expect(run.counts == [7, 1, 0, 0, 6])
+            #expect(run.counts == [8, 1, 0, 0, 7])
             #expect(
                 run.rejects.map(place) == [
-                    "1 locale wrong-type", "2 installId invalid-install-id", "2 carrier too-long",
+                    "1 token invalid-token", "2 installId invalid-install-id",
                     "4 provider unknown-provider", "5 - malformed-json",
-                    "7 installId required", "7 p256dh required", "7 auth required", "7 createdAt invalid-time",
-                    "7 utcOffset out-of-range", "8 installId duplicate-member",
+                    "7 installId required", "7 p256dh required", "7 auth required", "8 installId duplicate-member",
+                    "9 - duplicate-member",
                 ])
             #expect(!(run.rejectsText + run.log).contains(secret))
             #expect(try await app.get("good").status == 200)

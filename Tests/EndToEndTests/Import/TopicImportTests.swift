@@ -154,6 +154,7 @@ extension EndToEnd {
             let rows = (0...1_000).map { row("phone-\($0)", ["tag-\($0)"]) }
             let all = try await ImportRun(rows, into: app, ["--topics"])
             #expect(all.status == 64 && all.log.contains("--only-topic"), "\(all.log)")
+            #expect(all.log.contains("tag-0 1, tag-1 1"), "\(all.log)")
             #expect(try await app.count([:]) == 0)
             let some = try await ImportRun(rows, into: app, ["--topics", "--only-topic", "tag-7"])
             #expect(some.summary["imported"] == 1_001 && some.summary["topics"]["choices"] == 1, "\(some.log)")

@@ -11,22 +11,22 @@ package struct ForeignFormat: Sendable {
     let signatures: [[FieldPath]]
     /// The members of an outer object, or of a page of a list, whose arrays have the rows.
     var wrappers: Set<String> = []
-    /// Texts that mean a missing value, in lower case. An empty text always does.
+    /// Texts that mean a missing value, in lower case, beside those that always do (`String.isNull`).
     var emptyTexts: Set<String> = []
     /// Returns one row for each installation of an object.
     var expand: @Sendable (ForeignRow) -> [ForeignRow] = { [$0] }
 
     /// Prefixes of paths that the value of `--user` may leave out.
     var prefixes: [String] = []
-    /// The id of an installation that has several rows, all with its token. A row takes the user and the tags that it
-    /// lacks from older ones of the token, unless they name another installation. Nil if rows are complete.
+    /// Set if the system writes several rows for one installation. A row that lacks a user or tags takes them from
+    /// older rows of the same token and installation.
     var installation: FieldPath?
     /// The app of a row, if a file may have several.
     var app: FieldPath?
     /// Rows that are skipped before rows are compared. The first rule that matches gives the kind.
     var skips: [Rule] = []
     /// Rows of users who do not want notifications. An installation of APNs is imported as `denied`; others are left
-    /// out. A newer row takes part in the choice of the newest row of a token.
+    /// out. An opted-out row that is newer than a row with permission wins.
     var optOuts: [Rule] = []
     /// Rows whose user allows notifications.
     var permissions: [Rule] = []
@@ -111,7 +111,7 @@ enum ForeignProvider: Hashable, Sendable {
 
 /// Why a row is not imported, although it has no fault. The raw value stands in the summary.
 enum SkippedKind: String, CaseIterable, Sendable {
-    case email, sms, voice, voip, adm, baidu, wns, mpns, expo, legacySafari, liveActivity, inApp, custom, openChannel
+    case email, sms, voice, voip, adm, baidu, wns, mpns, expo, legacySafari, inApp, custom, openChannel
     case unknownType, noToken, noKeys, otherApp, foreignToken
     case inactive, uninstalled, expired, disabled, unsubscribed, optedOut
     /// Found by the registry: another installation holds the token, or the user was logged out or erased since.
@@ -121,7 +121,7 @@ enum SkippedKind: String, CaseIterable, Sendable {
 /// How the text of a value becomes the text of a field.
 enum ForeignReading: Sendable {
     case text, upperCased
-    /// `ForeignTime` lists the forms.
+    /// `ImportedTime` lists the forms; others are missing.
     case time
     /// Seconds east of UTC, also with a fraction of zero.
     case seconds
@@ -131,8 +131,6 @@ enum ForeignReading: Sendable {
     case version
     /// The dotted number in a text such as `iOS 17.4`; others are missing.
     case leadingVersion
-    /// Latitude and longitude, as `(lat,long)` or separated by a space.
-    case point
     case mapped([String: String])
     /// A name as Apple and Google write it; others stay as they are.
     case systemName
@@ -142,13 +140,13 @@ enum ForeignReading: Sendable {
     /// Nil if the text stands for no value.
     func read(_ text: String, _ zones: ForeignTimeZones) -> String? {
         switch self {
-        case .text, .time: text
+        case .text: text
+        case .time: ImportedTime.parse(text) == nil ? nil : text
         case .upperCased: text.uppercased()
         case .seconds: Double(text).flatMap { Int(exactly: $0) }.map(String.init)
         case .timeZone: zones.name(text)
         case .version: Self.version(in: text[...])
         case .leadingVersion: text.firstIndex { $0.isNumber }.flatMap { Self.version(in: text[$0...]) }
-        case .point: Self.point(text)
         case .mapped(let values): values[text.lowercased()]
         case .systemName: Self.systemNames[text.lowercased()] ?? text
         case .pointer: text.split(separator: "$", maxSplits: 1).last.map(String.init)
@@ -164,11 +162,6 @@ enum ForeignReading: Sendable {
         let number = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let trimmed = number.reversed().drop { $0 == "." }.reversed()
         return trimmed.first?.isNumber == true ? String(trimmed) : nil
-    }
-
-    private static func point(_ text: String) -> String? {
-        let numbers = text.split { "(), ".contains($0) }.compactMap { Double($0) }
-        return numbers.count == 2 ? "\(numbers[0]) \(numbers[1])" : nil
     }
 }
 

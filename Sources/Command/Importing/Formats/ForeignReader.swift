@@ -10,19 +10,19 @@ package struct ForeignOptions: Sendable {
     package var lastSeen: Timestamp?
     /// For rows without the name of a system.
     var system: String?
-    /// The app whose rows are imported, if a file has several.
-    var onlyApp: String?
+    /// The apps whose rows are imported, if files have several; nil if the command does not say it, empty for all.
+    var apps: Set<String>?
     /// The path of the user id.
     var user: FieldPath?
     /// The topics that come over; nil for none.
     var topics: Topics?
 
     package init(
-        environment: Provider? = nil, lastSeen: Timestamp? = nil, system: String? = nil, onlyApp: String? = nil,
+        environment: Provider? = nil, lastSeen: Timestamp? = nil, system: String? = nil, apps: Set<String>? = nil,
         user: FieldPath? = nil, topics: Topics? = nil
     ) {
         (self.environment, self.lastSeen, self.system) = (environment, lastSeen, system)
-        (self.onlyApp, self.user, self.topics) = (onlyApp, user, topics)
+        (self.apps, self.user, self.topics) = (apps, user, topics)
     }
 
     package enum Topics: Sendable {
@@ -35,7 +35,6 @@ package struct ForeignOptions: Sendable {
 struct ForeignIdentity {
     let token: Token
     let installID: InstallID
-    let createdAt: Timestamp?
     /// The row's date; the creation's if the row has no other one.
     let seenAt: Timestamp?
     let isOptedOut: Bool
@@ -68,18 +67,20 @@ package struct ForeignReader: Sendable {
 
     /// - Throws: the faults of the values that identify the row.
     func outcome(of row: ForeignRow) throws(ImportFaults) -> ForeignOutcome {
-        if let only = options.onlyApp, let app = app(of: row), app != only { return .skipped(.otherApp) }
+        if let apps = options.apps, !apps.isEmpty, let app = app(of: row), !apps.contains(app) {
+            return .skipped(.otherApp)
+        }
         let provider: Provider
         switch target(of: row) {
         case .skipped(let kind): return .skipped(kind)
         case .provider(let found): provider = found
         case .apple:
             guard let environment = options.environment else {
-                return value(row, format.token) == nil ? .skipped(.noToken) : .needsEnvironment
+                return token(row) == nil ? .skipped(.noToken) : .needsEnvironment
             }
             provider = environment
         }
-        guard let token = value(row, format.token) else { return .skipped(.noToken) }
+        guard let token = token(row) else { return .skipped(.noToken) }
         if Self.expoPrefixes.contains(where: token.hasPrefix) { return .skipped(.expo) }
         if provider == .webPush, text(row, .p256dh) == nil || text(row, .auth) == nil { return .skipped(.noKeys) }
         for rule in format.skips where holds(rule, row) { return .skipped(rule.kind) }
@@ -107,7 +108,7 @@ package struct ForeignReader: Sendable {
 
     private func target(of row: ForeignRow) -> ForeignProvider {
         guard let text = value(row, format.provider) else {
-            return .skipped(value(row, format.token) == nil ? .noToken : .unknownType)
+            return .skipped(token(row) == nil ? .noToken : .unknownType)
         }
         guard let found = format.providers[text.lowercased()] else { return .skipped(.unknownType) }
         guard found == .apple else { return found }
@@ -129,27 +130,24 @@ package struct ForeignReader: Sendable {
         }
         let token = parse(.token) { () throws(InvalidValue) in try Token(text, of: provider) }
         let installID = parse(.installID) { () throws(InvalidValue) in try InstallID(idText(row, token)) }
-        if let user = userText(row) { _ = parse(.userID) { () throws(InvalidValue) in try UserID(user) } }
-        let createdAt = parse(.createdAt) { () throws(InvalidValue) in try time(row, .createdAt) } ?? nil
-        let seenAt = parse(.lastSeenAt) { () throws(InvalidValue) in try time(row, .lastSeenAt) } ?? nil
+        if let user = userText(row) { _ = parse(.userID) { () throws(InvalidValue) in try Self.userID(user) } }
         guard faults.isEmpty, let token, let installID else { throw ImportFaults(faults) }
+        let seenAt = (self.text(row, .lastSeenAt) ?? self.text(row, .createdAt)).flatMap(ImportedTime.parse)
         return ForeignIdentity(
-            token: token, installID: installID, createdAt: createdAt, seenAt: seenAt ?? createdAt,
-            isOptedOut: format.optOuts.contains { holds($0, row) })
+            token: token, installID: installID, seenAt: seenAt, isOptedOut: format.optOuts.contains { holds($0, row) })
+    }
+
+    private static func userID(_ text: String) throws(InvalidValue) -> UserID {
+        guard !text.hasPrefix("{") else {
+            throw InvalidValue(code: "object", detail: "This is a JSON object: name its member, as in --user a.b.")
+        }
+        return try UserID(text)
     }
 
     /// The vendor's id. Without one, the digest of the token, which is the same in every run.
     private func idText(_ row: ForeignRow, _ token: Token?) -> String {
-        if let id = text(row, .installID) { return id }
+        if let id = identifier(text(row, .installID)) { return id }
         return String(hex: SHA256.hash(data: Array((token?.text ?? "").utf8)))
-    }
-
-    private func time(_ row: ForeignRow, _ field: ImportField) throws(InvalidValue) -> Timestamp? {
-        guard let text = text(row, field) else { return nil }
-        guard let time = ForeignTime.parse(text) else {
-            throw InvalidValue(code: "invalid-time", detail: "This is not a time in a supported form.")
-        }
-        return time
     }
 
     // MARK: Record
@@ -162,7 +160,7 @@ package struct ForeignReader: Sendable {
     ) -> ImportRecord {
         var record = ImportRecord()
         let isWeb = identity.token.provider == .webPush
-        for field in format.fields where field.reading.isCopied && (field.isForWeb || !isWeb) {
+        for field in format.fields where field.isForWeb || !isWeb {
             guard record[field.field] == nil else { continue }
             for path in field.paths {
                 guard let text = value(row, path) else { continue }
@@ -191,9 +189,14 @@ package struct ForeignReader: Sendable {
     }
 
     private func userText(_ row: ForeignRow) -> String? {
-        guard let user = options.user else { return text(row, .userID) }
-        return value(row, user) ?? format.prefixes.lazy.compactMap { value(row, FieldPath($0 + user.text)) }.first
+        guard let user = options.user else { return identifier(text(row, .userID)) }
+        let text = value(row, user) ?? format.prefixes.lazy.compactMap { value(row, FieldPath($0 + user.text)) }.first
+        return identifier(text)
     }
+
+    private func token(_ row: ForeignRow) -> String? { identifier(value(row, format.token)) }
+
+    private func identifier(_ text: String?) -> String? { text.flatMap { $0.identifiesNobody ? nil : $0 } }
 
     // MARK: Values
 
@@ -221,18 +224,16 @@ package struct ForeignReader: Sendable {
 
     /// Nil for one of the texts that mean a missing value.
     private func value(_ row: ForeignRow, _ path: FieldPath) -> String? {
+        present(row, path).flatMap { $0.isNull ? nil : $0 }
+    }
+
+    /// Nil only for the format's own texts for a missing value. Rules judge `NULL` as any word that nobody knows.
+    private func present(_ row: ForeignRow, _ path: FieldPath) -> String? {
         guard let text = row.text(path), !text.isEmpty else { return nil }
         return format.emptyTexts.isEmpty || !format.emptyTexts.contains(text.lowercased()) ? text : nil
     }
 
     private func holds(_ rule: ForeignFormat.Rule, _ row: ForeignRow) -> Bool {
-        value(row, rule.path).map(rule.holds) ?? false
-    }
-}
-
-extension ForeignReading {
-    /// Times belong to the identity of a row.
-    fileprivate var isCopied: Bool {
-        if case .time = self { false } else { true }
+        present(row, rule.path).map(rule.holds) ?? false
     }
 }

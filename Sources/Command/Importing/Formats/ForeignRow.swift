@@ -91,12 +91,22 @@ extension JSONObject {
     fileprivate func value(at members: ArraySlice<[UInt8]>) -> JSONValue? {
         guard let name = members.first, let value = value(named: name), value.kind != .null else { return nil }
         if members.count == 1 { return value }
-        guard value.kind == .object else { return nil }
-        return value.object()?.value(at: members.dropFirst())
+        return value.nested?.value(at: members.dropFirst())
     }
 }
 
 extension JSONValue {
+    /// An object, or the one whose JSON is the text.
+    fileprivate var nested: JSONObject? {
+        switch kind {
+        case .object: return object()
+        case .string:
+            let root = string(scalarsMax: .max).flatMap { try? JSONDocument(Array($0.utf8)).root }
+            return root?.kind == .object ? root?.object() : nil
+        case .number, .boolean, .array, .null: return nil
+        }
+    }
+
     /// MongoDB's extended JSON has dates, identifiers and long numbers as objects of one member.
     private static let wrappers: Set<String> = [
         "$date", "$oid", "$numberLong", "$numberInt", "$numberDouble", "$numberDecimal",

@@ -1,3 +1,5 @@
+import PushRegistry
+
 /// The columns of another system's table. Names are compared in any case. A name may occur several times: then the
 /// column has several values.
 struct CSVHeader {
@@ -33,14 +35,5 @@ struct CSVRow {
 
     func texts(_ path: FieldPath) -> [String] {
         header.places(path).compactMap { values[$0] }.filter { !$0.isEmpty }
-    }
-}
-
-extension StringProtocol {
-    /// Without spaces, tabs and line ends at both ends.
-    func trimmingSpaces() -> String {
-        let rest = drop { $0.isWhitespace }
-        guard let last = rest.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(rest[...last])
     }
 }

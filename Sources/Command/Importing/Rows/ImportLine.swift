@@ -43,7 +43,9 @@ enum ImportLine {
 
 extension ImportFaults {
     init(_ faults: JSONFaults) {
-        self.init(faults.faults.map { ImportFault(String($0.pointer.dropFirst()), $0.reason) })
+        // The names of members are data: one may be a token.
+        self.init(
+            faults.faults.map { ImportFault(NotUnderstood.printable(String($0.pointer.dropFirst())) ?? "", $0.reason) })
     }
 }
 
@@ -60,30 +62,22 @@ extension ImportRecord {
 }
 
 extension JSONValue {
-    /// Nil after a fault.
+    /// A text, a number or a flag as a text, whatever the field: `ImportReader` knows what the field can be. Nil after
+    /// a fault.
     fileprivate func text(of field: ImportField) -> String? {
-        switch field.kind {
-        case .text where field == .authorizationStatus && (kind == .boolean || kind == .number):
-            String(decoding: rawBytes, as: UTF8.self)
-        case .text: string(scalarsMax: Token.charactersMax)
-        case .integer: integer().map(String.init)
-        case .flag: boolean().map(String.init)
-        case .location: locationText()
-        case .texts: textsText()
+        switch (kind, field.kind) {
+        case (.number, _), (.boolean, _), (.array, .texts): String(decoding: rawBytes, as: UTF8.self)
+        case (.object, .location): locationText()
+        default: string(scalarsMax: .max)
         }
-    }
-
-    /// `ImportReader` checks the elements.
-    private func textsText() -> String? {
-        guard array(elementsMax: Device.languagesMax) != nil else { return nil }
-        return String(decoding: rawBytes, as: UTF8.self)
     }
 
     private func locationText() -> String? {
         guard let location = object() else { return nil }
-        let latitude = location.double("latitude", .required, in: Location.latitudes)
-        let longitude = location.double("longitude", .required, in: Location.longitudes)
-        guard let latitude, let longitude else { return nil }
-        return "\(latitude) \(longitude)"
+        let numbers = ["latitude", "longitude"].compactMap { name -> String? in
+            let number = location.value(named: Array(name.utf8))
+            return number?.kind == .null ? nil : number?.text(of: .token)
+        }
+        return numbers.joined(separator: " ")
     }
 }

@@ -9,15 +9,22 @@ struct ScanFacts {
     var lacksDates = false
     /// Whether an installation of APNs has no environment.
     var needsEnvironment = false
-    /// The apps of the rows; at most a few are remembered.
+    /// The apps of the rows, if the format has them.
     var apps: Set<String> = []
+    static let appsMax = 1_000
+
+    /// For messages.
+    var appNames: String {
+        let names = Set(apps.map { NotUnderstood.printable($0) ?? NotUnderstood.others }).sorted()
+        return names.prefix(20).map { "\"\($0)\"" }.joined(separator: ", ") + (names.count > 20 ? ", …" : "")
+    }
+
     /// Of the installations.
     var topics = FoundTopics()
 }
 
 /// The first pass over the rows: collects facts, and chooses the newest row of each token and each `installId`.
 struct ForeignScan {
-    private static let appsMax = 20
     /// Rows that complete one newer row; the others are forgotten.
     private static let supplementsMax = 1_000
 
@@ -39,6 +46,7 @@ struct ForeignScan {
     ) throws {
         let number = facts.rows
         facts.rows += 1
+        if let app, facts.apps.count < ScanFacts.appsMax { facts.apps.insert(app) }
         guard case .success(let outcome) = outcome else { return }
         switch outcome {
         case .skipped: return
@@ -53,7 +61,6 @@ struct ForeignScan {
             let place = try supplement().map { try supplements.add($0) }
             try byToken.add(ScannedRow(identity, number: number, supplement: place, now: now))
         }
-        if let app, facts.apps.count < Self.appsMax { facts.apps.insert(app) }
     }
 
     /// - Parameter undated: when rows without a date were seen.

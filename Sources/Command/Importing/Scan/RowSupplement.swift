@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 
-/// What a row adds to a newer one of the same token, in a format whose rows of an installation complete each other.
+/// What an older row adds to a newer one of the same token.
 struct RowSupplement: Hashable, Sendable {
     /// The vendor's id of the installation; nil if the row does not name one.
     var installation: String?

@@ -58,7 +58,7 @@ struct ScannedRow: Hashable, SpilledRow {
 
     /// Whether this row is newer than another one of the same token or installation. A row without a date counts as of
     /// the time `undated`. Of two rows with the same date the digests decide, so that the order of the files does not
-    /// matter. If a date is missing, or if the digests are equal too, the later row in the files is the newer one.
+    /// matter. Without a date, or with equal digests, the later row wins.
     func isNewer(than other: ScannedRow, undated: Int64) -> Bool {
         let (left, right) = (seenAt ?? undated, other.seenAt ?? undated)
         if left != right { return left > right }

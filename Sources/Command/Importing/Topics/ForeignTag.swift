@@ -44,17 +44,28 @@ package struct ForeignTag: Hashable {
     }
 }
 
-/// The topics that the rows of a run name, each with its first name. It stops at one more than an app may have.
+/// The topics that the rows of a run name, each with its first name, and how many tags name it.
 struct FoundTopics {
-    private(set) var names: [TopicSlug: String] = [:]
+    /// More topics are not counted: an app cannot have so many anyway.
+    private static let countedMax = 20 * TopicCatalogue.topicsMax
 
-    var areTooMany: Bool { names.count > TopicCatalogue.topicsMax }
+    private(set) var names: [TopicSlug: String] = [:]
+    private var counts: [TopicSlug: Int] = [:]
 
     mutating func add(_ tags: [ForeignTag]) {
-        for tag in tags where !areTooMany {
-            guard let slug = tag.slug, names[slug] == nil else { continue }
+        for tag in tags {
+            guard let slug = tag.slug, names[slug] != nil || names.count < Self.countedMax else { continue }
+            counts[slug, default: 0] += 1
+            guard names[slug] == nil else { continue }
             names[slug] = String(String.UnicodeScalarView(tag.name.unicodeScalars.prefix(Topic.Content.textScalarsMax)))
         }
+    }
+
+    /// The topics of the most tags, for a message.
+    var mostFrequent: String {
+        counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.lazy
+            .filter { NotUnderstood.printable($0.key.rawValue) != nil }.prefix(30)
+            .map { "\($0.key.rawValue) \($0.value)" }.joined(separator: ", ")
     }
 }
 
@@ -73,10 +84,10 @@ package struct ImportTopics {
                 name: $0.value, description: nil, category: nil, isInByDefault: false, isLocked: false)
             return ($0.key, content)
         }
-        guard !found.areTooMany, catalogue.topics.count + missing.count <= TopicCatalogue.topicsMax else {
+        guard catalogue.topics.count + missing.count <= TopicCatalogue.topicsMax else {
             throw ImportPlan.MissingOption(
                 description: "The app would have more than \(TopicCatalogue.topicsMax) topics: "
-                    + "name those to import with --only-topic.")
+                    + "name those to import with --only-topic. The most frequent: \(found.mostFrequent).")
         }
     }
 

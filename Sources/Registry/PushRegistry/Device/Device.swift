@@ -1,7 +1,7 @@
 /// The device of an installation, as its client last described it, in canonical form.
 ///
-/// Only the identifiers take part in decisions. All other values are kept as sent, the empty string too: emulators have
-/// no carrier, some fleets no locale. The readers of bodies enforce the limits below.
+/// Only the identifiers take part in decisions. Other texts are kept as sent, the empty string too: emulators have no
+/// carrier, some fleets no locale. The readers of bodies enforce the limits below.
 public struct Device: Hashable, Sendable {
     /// The most Unicode scalars of a string.
     public static let textScalarsMax = 256
@@ -44,7 +44,7 @@ public struct Device: Hashable, Sendable {
     /// Seconds east of UTC as they were sent; nil if an import knew neither zone nor offset.
     public var zoneOffset: Int32? { timeZoneOffset == Self.noTimeZoneOffset ? nil : timeZoneOffset }
 
-    /// An empty identifier becomes nil: two devices without one must not look like the same device.
+    /// An identifier that identifies nobody becomes nil: two devices without one must not look like the same device.
     public init(
         installID: InstallID, keychainID: String? = nil, vendorID: String? = nil, advertisingID: String? = nil,
         appVersion: String? = nil, deviceModel: String, systemName: String, systemVersion: String,
@@ -53,9 +53,9 @@ public struct Device: Hashable, Sendable {
         location: Location? = nil
     ) {
         self.installID = installID
-        self.keychainID = keychainID?.nonEmpty
-        self.vendorID = vendorID?.nonEmpty
-        self.advertisingID = advertisingID?.nonEmpty
+        self.keychainID = keychainID?.identifier
+        self.vendorID = vendorID?.identifier
+        self.advertisingID = advertisingID?.identifier
         self.appVersion = appVersion
         self.deviceModel = deviceModel
         self.systemName = systemName
@@ -84,5 +84,20 @@ public struct Snapshot: Hashable, Sendable {
 }
 
 extension String {
-    fileprivate var nonEmpty: String? { isEmpty ? nil : self }
+    /// Whether a program has written this for a missing value: `NULL`, MySQL's `\N`, `(null)` of Objective-C.
+    package var isNull: Bool { utf8.count <= 9 && Self.nulls.contains(lowercased()) }
+
+    /// Whether this is nobody's identifier: blank, or written for a missing value, or only zeros, as in the identifiers
+    /// that iOS gives when it has none.
+    package var identifiesNobody: Bool {
+        guard utf8.count <= 16 else { return utf8.allSatisfy(Self.zeros.contains) }
+        let text = trimmingSpaces()
+        return text.isNull || Self.nothings.contains(text.lowercased()) || text.utf8.allSatisfy(Self.zeros.contains)
+    }
+
+    private static let nulls: Set = ["null", "\\n", "(null)", "<null>", "undefined"]
+    private static let nothings: Set = ["nil", "none", "nan"]
+    private static let zeros = Array(" 0-{}".utf8)
+
+    fileprivate var identifier: String? { identifiesNobody ? nil : self }
 }

@@ -11,11 +11,23 @@ struct FieldReader {
         self.record = record
     }
 
-    /// The field's value; nil if the line has none, or after a fault.
-    mutating func optional<Value>(
+    /// The fields that identify an installation, its user or its device.
+    private static let identifiers: Set<ImportField> = [
+        .installID, .token, .p256dh, .auth, .userID, .sessionID, .keychainID, .vendorID,
+    ]
+
+    /// The field's text; nil if the line has none, or one that stands for none. A permission has words of its own.
+    private func value(_ field: ImportField) -> String? {
+        guard let text = record[field], field != .authorizationStatus else { return record[field] }
+        return (Self.identifiers.contains(field) ? text.identifiesNobody : text.isNull) ? nil : text
+    }
+
+    /// A value that decides whom a push reaches, so that a line with an invalid one is rejected. Nil if the line has
+    /// none, or after a fault.
+    mutating func strict<Value>(
         _ field: ImportField, _ parse: (String) throws(InvalidValue) -> Value
     ) -> Value? {
-        guard let text = record[field] else { return nil }
+        guard let text = value(field) else { return nil }
         do throws(InvalidValue) {
             return try parse(text)
         } catch {
@@ -27,52 +39,46 @@ struct FieldReader {
     mutating func required<Value>(
         _ field: ImportField, _ parse: (String) throws(InvalidValue) -> Value
     ) -> Value? {
-        if record[field] == nil {
+        if value(field) == nil {
             refuse(field, InvalidValue(code: "required", detail: "This field is required."))
         }
-        return optional(field, parse)
+        return strict(field, parse)
+    }
+
+    /// Any other value: nil if the line has none, or one that was not understood.
+    private mutating func optional<Value>(_ field: ImportField, _ parse: (String) -> Value?) -> Value? {
+        guard let text = value(field) else { return nil }
+        if let value = parse(text) { return value }
+        notUnderstood.append((field, text))
+        return nil
     }
 
     /// A text within the limits of a registration.
     mutating func text(_ field: ImportField) -> String? {
-        optional(field, Self.checked)
+        optional(field) { Self.isValid($0) ? $0 : nil }
     }
 
-    private static func checked(_ text: String) throws(InvalidValue) -> String {
-        guard text.utf8.count <= Device.textScalarsMax || text.unicodeScalars.count <= Device.textScalarsMax else {
-            throw InvalidValue(code: "too-long", detail: "At most \(Device.textScalarsMax) characters are allowed.")
-        }
-        guard !text.utf8.contains(0) else {
-            throw InvalidValue(code: "nul-character", detail: "The character U+0000 is not allowed.")
-        }
-        return text
+    private static func isValid(_ text: String) -> Bool {
+        (text.utf8.count <= Device.textScalarsMax || text.unicodeScalars.count <= Device.textScalarsMax)
+            && !text.utf8.contains(0)
     }
 
+    /// Programs write integers with a fraction of zero, too.
     mutating func integer(_ field: ImportField, in range: ClosedRange<Int64>) -> Int64? {
-        optional(field) { text throws(InvalidValue) in
-            guard let value = Int64(text), range.contains(value) else {
-                throw InvalidValue(
-                    code: "out-of-range",
-                    detail: "This must be an integer from \(range.lowerBound) to \(range.upperBound).")
-            }
-            return value
+        optional(field) { text in
+            (Int64(text) ?? Double(text).flatMap { Int64(exactly: $0) }).flatMap { range.contains($0) ? $0 : nil }
         }
     }
 
     mutating func time(_ field: ImportField) -> Timestamp? {
-        optional(field) { text throws(InvalidValue) in
-            guard let time = Timestamp(text) else {
-                throw InvalidValue(code: "invalid-time", detail: "This must be an RFC 3339 time with an offset.")
-            }
-            return time
-        }
+        optional(field, ImportedTime.parse)
     }
 
-    /// `apns` by default, as in a registration; nil after a fault.
-    mutating func provider() -> Provider? {
-        guard record[.provider] != nil else { return .apns }
-        return optional(.provider) { text throws(InvalidValue) in
-            guard let provider = Provider(rawValue: text) else {
+    /// Nil after a fault.
+    mutating func provider(default provider: Provider) -> Provider? {
+        guard value(.provider) != nil else { return provider }
+        return strict(.provider) { text throws(InvalidValue) in
+            guard let provider = Provider(word: text) else {
                 let names = Provider.allCases.map(\.rawValue).joined(separator: ", ")
                 throw InvalidValue(code: "unknown-provider", detail: "This must be one of \(names).")
             }
@@ -95,15 +101,21 @@ struct FieldReader {
         }
     }
 
-    /// The session of a user. An expiry requires a session id, and a session id requires a user id.
+    /// The session of a user. An expiry requires a session id, and a session id requires a user id. Without its expiry
+    /// a session would not end.
     mutating func session(of userID: UserID?) -> Owner.Session? {
-        let id = optional(.sessionID) { text throws(InvalidValue) in try SessionID(text) }
-        let expiresAt = time(.sessionExpiresAt)
-        if record[.sessionID] != nil, record[.userID] == nil {
+        let id = strict(.sessionID) { text throws(InvalidValue) in try SessionID(text) }
+        let expiresAt = strict(.sessionExpiresAt) { text throws(InvalidValue) in
+            guard let time = ImportedTime.parse(text) else {
+                throw InvalidValue(code: "invalid-time", detail: "This is not a time in a supported form.")
+            }
+            return time
+        }
+        if value(.sessionID) != nil, value(.userID) == nil {
             refuse(
                 .sessionID, InvalidValue(code: "required", detail: "A session belongs to a user: userId is required."))
         }
-        if record[.sessionExpiresAt] != nil, record[.sessionID] == nil {
+        if value(.sessionExpiresAt) != nil, value(.sessionID) == nil {
             refuse(.sessionExpiresAt, InvalidValue(code: "required", detail: "This requires sessionId."))
         }
         guard userID != nil, let id else { return nil }
@@ -112,31 +124,24 @@ struct FieldReader {
 
     /// A list within the limits of a registration.
     mutating func languages() -> [String]? {
-        optional(.languages) { text throws(InvalidValue) in
-            guard let languages = try? JSONDecoder().decode([String].self, from: Data(text.utf8)) else {
-                throw InvalidValue(code: "wrong-type", detail: "This must be a JSON array of strings.")
-            }
-            guard languages.count <= Device.languagesMax else {
-                throw InvalidValue(code: "too-many", detail: "At most \(Device.languagesMax) languages are allowed.")
-            }
-            for language in languages { _ = try Self.checked(language) }
+        optional(.languages) { text in
+            guard let languages = try? JSONDecoder().decode([String].self, from: Data(text.utf8)),
+                languages.count <= Device.languagesMax, languages.allSatisfy(Self.isValid)
+            else { return nil }
             return languages
         }
     }
 
-    /// Two decimal numbers separated by a space: latitude and longitude.
+    /// Latitude and longitude in degrees: `52.52 13.4`, `(52.52,13.4)`.
     mutating func location() -> Location? {
-        optional(.location) { text throws(InvalidValue) in
-            let numbers = text.split(separator: " ").map { Double($0) }
-            guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1],
-                let location = Location(latitude: latitude, longitude: longitude)
-            else {
-                throw InvalidValue(
-                    code: "out-of-range", detail: "This must be latitude and longitude in degrees: 52.52 13.4.")
-            }
-            return location
+        optional(.location) { text in
+            let numbers = text.split { "(), ".contains($0) }.map { Double($0) }
+            guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1] else { return nil }
+            return Location(latitude: latitude, longitude: longitude)
         }
     }
+
+    mutating func flag(_ field: ImportField) -> Bool? { optional(field) { try? AudienceField.flag($0) } }
 
     mutating func settings() -> NotificationSettings {
         var settings = NotificationSettings()
@@ -149,7 +154,7 @@ struct FieldReader {
 
     /// A word that is not in the table does not make an installation reachable, as `unknown` does for most providers.
     private mutating func authorizationStatus() -> AuthorizationStatus {
-        guard let word = text(.authorizationStatus), !word.allSatisfy(\.isWhitespace) else { return .unknown }
+        guard let word = record[.authorizationStatus], !word.allSatisfy(\.isWhitespace) else { return .unknown }
         if let status = AuthorizationStatus(word: word) { return status }
         notUnderstood.append((.authorizationStatus, word))
         return .notDetermined
@@ -186,6 +191,6 @@ private struct SettingsVisitor: NotificationSettingsVisitor {
 
     mutating func visit(_ name: StaticString, _ flag: inout Bool?) {
         let field = nextField()
-        flag = fields.optional(field) { text throws(InvalidValue) in try AudienceField.flag(text) }
+        flag = fields.flag(field)
     }
 }

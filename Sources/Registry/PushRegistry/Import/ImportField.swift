@@ -11,7 +11,9 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
 
     /// The JSON type of a field's value.
     public enum Kind: Hashable, Sendable {
-        case text, integer, flag, location
+        /// A text, a number or a flag.
+        case scalar
+        case location
         /// An array of strings; in CSV its JSON text.
         case texts
     }
@@ -35,11 +37,9 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
 
     public var kind: Kind {
         switch self {
-        case .generation, .utcOffset: .integer
-        case .providesAppNotificationSettings: .flag
         case .location: .location
         case .languages: .texts
-        default: .text
+        default: .scalar
         }
     }
 

@@ -28,7 +28,9 @@ public struct ImportReader: Sendable {
     /// A registry's first generation follows from the time, and later ones grow more slowly than the clock. So one
     /// above the current microsecond is of no registry.
     private let generations: ClosedRange<Int64>
-    private let lastSeenDefault: Timestamp?
+    /// When installations without a date were seen; nil: now.
+    package var lastSeenDefault: Timestamp?
+    private let providerDefault: Provider
     private let assumesAuthorization: Bool
     private var offsets: [String: Int32] = [:]
     /// Of the valid lines so far.
@@ -37,35 +39,34 @@ public struct ImportReader: Sendable {
     /// - Parameters:
     ///   - now: when the import begins.
     ///   - lastSeenDefault: when installations without a date were seen; nil: now.
+    ///   - providerDefault: of lines that name none; `apns`, as in a registration.
     ///   - assumesAuthorization: whether installations of APNs without a status count as authorized until their first
     ///     registration.
     public init(
         links: TimeZoneLinks, now: Timestamp = .now(), lastSeenDefault: Timestamp? = nil,
-        assumesAuthorization: Bool = false
+        providerDefault: Provider = .apns, assumesAuthorization: Bool = false
     ) {
         self.links = links
         self.lastSeenDefault = lastSeenDefault
+        self.providerDefault = providerDefault
         self.assumesAuthorization = assumesAuthorization
         generations = 1...max(1, now.microseconds)
     }
 
-    /// - Parameter times: instead of the line's own.
+    /// A line without the date of the last visit was seen when it was created, if it says that.
+    ///
     /// - Throws: every fault of the line.
-    public mutating func installation(
-        _ record: ImportRecord, times: ImportedTimes? = nil
-    ) throws(ImportFaults) -> ImportedInstallation {
+    public mutating func installation(_ record: ImportRecord) throws(ImportFaults) -> ImportedInstallation {
         var fields = FieldReader(record)
         let installID = fields.required(.installID) { text throws(InvalidValue) in try InstallID(text) }
-        let provider = fields.provider()
+        let provider = fields.provider(default: providerDefault)
         let token = fields.required(.token) { text throws(InvalidValue) in try Token(text, of: provider ?? .fcm) }
         let keys = provider == .webPush ? fields.keys() : nil
-        let userID = fields.optional(.userID) { text throws(InvalidValue) in try UserID(text) }
+        let userID = fields.strict(.userID) { text throws(InvalidValue) in try UserID(text) }
         let session = fields.session(of: userID)
         let generation = fields.integer(.generation, in: generations)
-        let (createdAt, lastSeenAt) = (
-            times?.createdAt ?? fields.time(.createdAt),
-            times?.lastSeenAt ?? fields.time(.lastSeenAt) ?? lastSeenDefault
-        )
+        let createdAt = fields.time(.createdAt)
+        let lastSeenAt = fields.time(.lastSeenAt) ?? createdAt ?? lastSeenDefault
         var settings = fields.settings()
         let isUnknown = settings.authorizationStatus == .unknown && provider?.isApple == true
         settings.authorizationAssumed = assumesAuthorization && isUnknown

@@ -42,7 +42,7 @@ extension ForeignFormat {
                 ])),
             // Of a browser these are its version and its platform.
             Field(.osVersion, "device_os", as: .version).exceptWeb(), Field(.appVersion, "game_version"),
-            Field(.deviceModel, "device_model").exceptWeb(), Field(.location, "location", as: .point),
+            Field(.deviceModel, "device_model").exceptWeb(), Field(.location, "location"),
         ],
         tags: { row in row.json("tags").map(ForeignTag.choices) ?? [] })
 }

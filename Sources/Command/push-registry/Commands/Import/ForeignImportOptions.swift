@@ -35,8 +35,7 @@ struct ForeignImportOptions: ParsableArguments {
 
     @Option(
         help: """
-            Whether iOS users of whom nothing is known count as having allowed notifications, until their app \
-            registers for the first time.
+            How to treat iOS users whose permission the files do not say, until their app registers.
             """)
     var assume: Assumption = .unknown
 
@@ -49,8 +48,12 @@ struct ForeignImportOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The system of rows that do not name theirs: iOS, Android, Web.", valueName: "name"))
     var system: String?
 
-    @Option(help: ArgumentHelp("Import the rows of this app only, if files have several.", valueName: "app"))
-    var onlyApp: String?
+    @Option(
+        help: ArgumentHelp("Import the rows of this app only, if files have several; repeatable.", valueName: "app"))
+    var onlyApp: [String] = []
+
+    @Flag(help: "Import the rows of all apps, if files have several.")
+    var allApps = false
 
     @Option(
         help: ArgumentHelp("The column or member that is the user id, such as CustomUserData.", valueName: "path"))
@@ -58,8 +61,8 @@ struct ForeignImportOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Import tags, channels and lists as topics of installations. Topics that the app does not have are created; \
-            nobody else is subscribed to them.
+            Turn tags, channels and lists into topics. Missing topics are created, and only the imported installations \
+            are subscribed.
             """)
     var topics = false
 
@@ -73,13 +76,17 @@ struct ForeignImportOptions: ParsableArguments {
     var options: ForeignOptions {
         get throws {
             let seen = try lastSeen.map { text in
-                guard let time = ForeignTime.parse(text) else {
+                guard let time = ImportedTime.parse(text) else {
                     throw ValidationError("--last-seen must be a time such as 2026-11-21T00:00:00Z.")
                 }
                 return min(time, .now())
             }
+            guard onlyApp.isEmpty || !allApps else {
+                throw ValidationError("--only-app and --all-apps exclude each other.")
+            }
             return ForeignOptions(
-                environment: environment?.provider, lastSeen: seen, system: system, onlyApp: onlyApp,
+                environment: environment?.provider, lastSeen: seen, system: system,
+                apps: onlyApp.isEmpty && !allApps ? nil : Set(onlyApp),
                 user: user.map { FieldPath($0) }, topics: try chosenTopics)
         }
     }
@@ -104,9 +111,10 @@ struct ForeignImportOptions: ParsableArguments {
 
     /// Our own format says all of this itself.
     func refuseForOwnFormat() throws {
-        guard environment == nil, system == nil, onlyApp == nil, user == nil, !topics else {
+        guard environment == nil, system == nil, onlyApp.isEmpty, !allApps, user == nil, !topics else {
             throw ValidationError(
-                "--environment, --system, --only-app, --user and --topics are for exports of other systems (--from).")
+                "--environment, --system, --only-app, --all-apps, --user and --topics are for exports of other systems "
+                    + "(--from).")
         }
     }
 }

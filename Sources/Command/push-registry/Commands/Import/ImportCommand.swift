@@ -16,7 +16,7 @@ struct ImportCommand: AsyncParsableCommand {
             compressed by gzip or zip. - is standard input.
 
             Exports of other systems are recognised by their columns; --from names the system: onesignal, pinpoint, \
-            sns, parse, airship, azure (XML lines), braze. They are read twice: of several rows of one token, and of \
+            sns, parse, airship, azure, braze. They are read twice: of several rows of one token, and of \
             one installId, only the newest is imported. Rows that cannot be imported (e-mail, SMS, tokens of other \
             services, users who opted out) are counted by kind. Rows without a date get --last-seen, or else the \
             newest date of the files. Most systems do not know whether iOS users allow notifications: such \
@@ -27,7 +27,7 @@ struct ImportCommand: AsyncParsableCommand {
 
               installId token   required; for webPush also keys {p256dh, auth},
                                 in CSV two columns
-              provider          apns by default
+              provider          apns by default, or --provider; also ios, android, web
               languages         or preferredLanguages: an array, in CSV its JSON text
               userId sessionId sessionExpiresAt generation createdAt lastSeenAt
               keychainId vendorId locale language region timeZone utcOffset systemName
@@ -36,14 +36,18 @@ struct ImportCommand: AsyncParsableCommand {
 
             --map theirs=ours renames a column. Unknown columns are reported once and ignored. If a line lacks a value \
             that a registration requires, it gets a neutral one: deviceModel and osVersion "unknown", systemName by \
-            the provider, locale from language and region or "und", settings unknown, times now. Without timeZone and \
-            utcOffset an installation is in no wave. With authorizationStatus unknown, installations of apns are not \
-            reachable until their app registers, or with --assume authorized.
+            the provider, locale from language and region or "und", settings unknown, times now. Waves leave out an \
+            installation that has neither timeZone nor utcOffset. With authorizationStatus unknown, installations of \
+            apns are not reachable until their app registers, or with --assume authorized.
+
+            Times are RFC 3339, also without an offset (UTC), dates, Unix seconds, milliseconds or microseconds, \
+            days of a spreadsheet. Null, NULL and \\N are no value. An optional value that cannot be read is absent, \
+            and the summary counts it as notUnderstood; only a line whose identifiers, provider, keys or session are \
+            invalid is rejected.
 
             authorizationStatus may also be true, yes, 1, on, enabled, allowed, granted, subscribed, optedIn; false, \
             no, 0, off, disabled, blocked, unsubscribed, optedOut; default, prompt. Any other word counts as \
-            notDetermined: not reachable. A timeZone that is no IANA name is no zone, unless the line has a utcOffset. \
-            The summary counts such values as notUnderstood.
+            notDetermined: not reachable. A timeZone that is no IANA name is no zone, unless the line has a utcOffset.
 
             The import changes no existing data. Existing installations do not change (unchanged). A line is skipped \
             if another installation holds its token, or if its user was logged out everywhere or erased after the \
@@ -86,6 +90,9 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The field for a column of another name; repeatable.", valueName: "theirs=ours"))
     var map: [String] = []
 
+    @Option(help: ArgumentHelp("The provider of lines that name none (default: apns).", valueName: "provider"))
+    var provider: String?
+
     @Option(
         help: ArgumentHelp(
             "The report of rejected lines (default: the first file's name with .rejected.ndjson).", valueName: "file"))
@@ -93,8 +100,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Only count the outcomes, each line as if it were the only one, and forecast how many installations would \
-            be reachable. Rejected lines are reported; if there are none, the report of an earlier import stays.
+            Write nothing. Count what would happen to each line by itself, and how many installations would be \
+            reachable. Writes the report of rejected lines; without rejected lines it leaves an older report alone.
             """)
     var dryRun = false
 
@@ -108,6 +115,10 @@ struct ImportCommand: AsyncParsableCommand {
             throw ValidationError("--format must be ndjson or csv.")
         }
         guard map.isEmpty || foreign.from == nil else { throw ValidationError("--map and --from exclude each other.") }
+        if let provider, Provider(word: provider) == nil {
+            let names = Provider.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--provider must be one of \(names).")
+        }
     }
 
     func run() async throws {
@@ -144,6 +155,7 @@ struct ImportCommand: AsyncParsableCommand {
             try foreign.refuseForOwnFormat()
             return (opened, .own(names))
         }
+        guard provider == nil else { throw ValidationError("Rows of \(format.system) name their provider themselves.") }
         guard format.hasTopics || !foreign.topics else {
             throw ValidationError("Files of \(format.system) have no topics: leave --topics out.")
         }
@@ -192,6 +204,7 @@ struct ImportCommand: AsyncParsableCommand {
         let options = try foreign.options
         let reader = ImportReader(
             links: try TimeZoneLinks(), lastSeenDefault: options.lastSeen,
+            providerDefault: provider.flatMap { Provider(word: $0) } ?? .apns,
             assumesAuthorization: foreign.assume == .authorized)
         var plan = ImportPlan(source, reader)
         do {

@@ -21,3 +21,21 @@ extension AuthorizationStatus {
         return words
     }()
 }
+
+extension Provider {
+    /// The provider that a word means, in any case, with or without `_`, `-` and spaces. Nil for other words.
+    public init?(word: String) {
+        guard let provider = Self.words[word.lowercased().filter { $0 != "_" && $0 != "-" && !$0.isWhitespace }] else {
+            return nil
+        }
+        self = provider
+    }
+
+    private static let words: [String: Provider] = {
+        var words = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
+        words["ios"] = apns
+        for word in ["android", "gcm", "firebase"] { words[word] = fcm }
+        (words["web"], words["hms"]) = (webPush, huawei)
+        return words
+    }()
+}
