@@ -8,7 +8,7 @@ struct CSVColumns {
     /// - Throws: `ImportFailure` for a header without the required columns. The error quotes no names: a file without a
     ///   header may have a token in its first line.
     init(header: [String?], _ names: ImportNames) throws {
-        try header.checkLineEnds()
+        try header.checkHeader()
         var names = names
         let known = header.map { names.field($0 ?? "") }
         for required in [ImportField.installID, .token] where !known.contains(required) {

@@ -120,12 +120,17 @@ extension Result<[String?], ImportFaults> {
 }
 
 extension [String?] {
-    /// Refuses a header that is a whole file, because its lines end with a carriage return alone.
-    func checkLineEnds() throws {
+    /// Refuses a header that is a whole file, because its lines end with a carriage return alone, and one of another
+    /// separator.
+    func checkHeader() throws {
         // The two characters of a line end are one `Character`.
-        guard contains(where: { $0?.contains("\r") == true }) else { return }
-        throw ImportFailure(
-            "The lines of a CSV file must not end with a carriage return alone: save it with line feeds.")
+        if contains(where: { $0?.contains("\r") == true }) {
+            throw ImportFailure(
+                "The lines of a CSV file must not end with a carriage return alone: save it with line feeds.")
+        }
+        if count == 1, first??.contains(where: { $0 == ";" || $0 == "\t" }) == true {
+            throw ImportFailure("The columns of a CSV file must be separated by commas: save it with commas.")
+        }
     }
 }
 

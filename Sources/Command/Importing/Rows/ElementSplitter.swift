@@ -211,5 +211,5 @@ extension UInt8 {
 }
 
 extension ArraySlice<UInt8> {
-    fileprivate var lineCount: Int { reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } }
+    var lineCount: Int { reduce(0) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) } }
 }

@@ -10,6 +10,7 @@ struct ForeignRows {
     private var cutter: RecordCutter
     private let shape: InputShape
     private var elements: ElementSplitter
+    private var feed: XMLFeed?
     private var header: CSVHeader?
     private var isCutOff = false
 
@@ -22,6 +23,7 @@ struct ForeignRows {
             return nil
         }
         (self.shape, self.elements) = (shape, elements)
+        if shape == .xml { feed = XMLFeed(bytes.peek(InputShape.peekBytes)) }
         cutter = RecordCutter(bytes, recordBytesMax: Self.rowBytesMax)
     }
 
@@ -29,7 +31,7 @@ struct ForeignRows {
     var columnNames: [String] { header?.names ?? [] }
 
     /// Whether the file was cut off; known at its end.
-    var endsEarly: Bool { cutter.endsEarly || isCutOff || !elements.isComplete }
+    var endsEarly: Bool { cutter.endsEarly || isCutOff || !elements.isComplete || feed?.isComplete == false }
 
     /// The next row with the number of its first line; nil at the end.
     mutating func next() throws -> (line: Int, row: Result<ForeignRow, ImportFaults>)? {
@@ -58,7 +60,9 @@ struct ForeignRows {
     }
 
     private mutating func nextXML() throws -> (line: Int, row: Result<ForeignRow, ImportFaults>)? {
-        let found = try cutter.next { bytes, isEnd throws(ImportFaults) in try XMLLine.cut(bytes, isEnd: isEnd) }
+        let found = try cutter.next { bytes, isEnd throws(ImportFaults) in
+            feed == nil ? try XMLLine.cut(bytes, isEnd: isEnd) : try feed?.cut(bytes, isEnd: isEnd)
+        }
         guard let (line, content) = found else { return nil }
         let row = Result { () throws(ImportFaults) -> ForeignRow in .elements(try XMLElements(content.get())) }
         if case .failure(let faults) = row, cutter.isInOpenLine, faults.isOfUnfinishedXML {
@@ -72,7 +76,7 @@ struct ForeignRows {
         if header == nil {
             guard let (_, names) = try nextFields() else { return nil }
             let columns = (try? names.get()) ?? []
-            try columns.checkLineEnds()
+            try columns.checkHeader()
             header = CSVHeader(columns)
         }
         guard let header, let (line, fields) = try nextFields() else { return nil }

@@ -5,22 +5,13 @@ enum XMLLine {
     static func cut(
         _ bytes: ArraySlice<UInt8>, isEnd: Bool
     ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
-        var (search, lines) = (bytes, 0)
-        while let end = search.firstIndex(of: UInt8(ascii: "\n")) {
-            lines += 1
-            let line = bytes[..<end]
-            if !isOpen(line) { return record(line, byteCount: line.count + 1, lineCount: lines) }
-            search = bytes[(end + 1)...]
-        }
-        return isEnd ? record(bytes, byteCount: bytes.count, lineCount: lines + 1) : nil
-    }
-
-    private static func record(
-        _ line: ArraySlice<UInt8>, byteCount: Int, lineCount: Int
-    ) -> RecordCutter.Cut<ArraySlice<UInt8>> {
+        let end = bytes.firstIndexOutsideTexts { bytes[$0] == UInt8(ascii: "\n") }
+        guard end != nil || isEnd else { return nil }
+        let line = bytes[..<(end ?? bytes.endIndex)]
         let text = line.drop(while: isSpace)
         return RecordCutter.Cut(
-            content: text.isEmpty || isDeclaration(text) ? nil : line, byteCount: byteCount, lineCount: lineCount)
+            content: text.isEmpty || isDeclaration(text) ? nil : line, byteCount: line.count + (end == nil ? 0 : 1),
+            lineCount: line.lineCount + 1)
     }
 
     /// Tools put `<?xml version="1.0"?>` before the first element. Other elements may follow in the same line.
@@ -31,18 +22,66 @@ enum XMLLine {
         return text[(end + 1)...].allSatisfy(isSpace)
     }
 
-    private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+    fileprivate static func isSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A
+    }
+}
 
-    /// Whether the line ends in such a text.
-    private static func isOpen(_ line: ArraySlice<UInt8>) -> Bool {
-        guard let start = lastIndex(of: Array("<![CDATA[".utf8), in: line) else { return false }
-        return lastIndex(of: Array("]]>".utf8), in: line[start...]) == nil
+/// Cuts Atom feeds (RFC 4287) into the contents of their entries: Azure lists registrations so. A file may have
+/// several, one after the other.
+struct XMLFeed {
+    private static let opening = Array("<content".utf8)
+    private static let closing = Array("</content>".utf8)
+
+    /// `</feed>`, or `</entry>` if the file has one entry.
+    private let end: [UInt8]
+    /// Whether the text so far is whole.
+    private(set) var isComplete = false
+
+    /// Nil for other XML.
+    ///
+    /// - Parameter head: the first bytes of the file.
+    init?(_ head: ArraySlice<UInt8>) {
+        var rest = head.drop { $0 != UInt8(ascii: "<") }
+        while rest.starts(with: Array("<?".utf8)) {
+            rest = rest.dropFirst().drop { $0 != UInt8(ascii: "<") }
+        }
+        let name = rest.dropFirst().prefix { !XMLLine.isSpace($0) && $0 != UInt8(ascii: ">") }
+        guard ["feed", "entry"].contains(where: { name.elementsEqual($0.utf8) }) else { return nil }
+        end = Array("</".utf8) + name + Array(">".utf8)
     }
 
-    private static func lastIndex(of mark: [UInt8], in bytes: ArraySlice<UInt8>) -> Int? {
-        guard bytes.count >= mark.count else { return nil }
-        return (bytes.startIndex...(bytes.endIndex - mark.count)).last {
-            bytes[$0] == mark[0] && bytes[$0...].starts(with: mark)
+    /// For `RecordCutter.next`.
+    mutating func cut(
+        _ bytes: ArraySlice<UInt8>, isEnd: Bool
+    ) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>? {
+        guard bytes.starts(with: Self.opening) else {
+            let gap = bytes.firstIndexOutsideTexts { bytes[$0...].starts(with: Self.opening) }.map { bytes[..<$0] }
+            guard let gap = gap ?? (isEnd ? bytes : nil) else { return nil }
+            isComplete = isComplete || gap.firstIndexOutsideTexts { gap[$0...].starts(with: end) } != nil
+            return RecordCutter.Cut(content: nil, byteCount: gap.count, lineCount: gap.lineCount)
         }
+        isComplete = false
+        let closing = bytes.firstIndexOutsideTexts { bytes[$0...].starts(with: Self.closing) }
+        guard closing != nil || isEnd else { return nil }
+        let element = bytes[..<(closing.map { $0 + Self.closing.count } ?? bytes.endIndex)]
+        let content = bytes[..<(closing ?? bytes.endIndex)].drop { $0 != UInt8(ascii: ">") }.dropFirst()
+        return RecordCutter.Cut(content: content, byteCount: element.count, lineCount: element.lineCount)
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// The first index that fits, and is not within `<![CDATA[` and `]]>`.
+    fileprivate func firstIndexOutsideTexts(where fits: (Int) -> Bool) -> Int? {
+        var isText = false
+        for at in indices {
+            switch self[at] {
+            case UInt8(ascii: "<") where !isText && self[at...].starts(with: "<![CDATA[".utf8): isText = true
+            case UInt8(ascii: "]") where isText && self[at...].starts(with: "]]>".utf8): isText = false
+            case _ where !isText && fits(at): return at
+            default: continue
+            }
+        }
+        return nil
     }
 }

@@ -1,8 +1,8 @@
 import PushRegistry
 
 extension ForeignFormat {
-    /// Azure Notification Hubs: the file of an export job, one XML registration a line; or installations of the REST
-    /// API, one JSON object a line.
+    /// Azure Notification Hubs: the file of an export job, one XML registration a line; the REST API's list of
+    /// registrations, an Atom feed; or its installations, JSON objects.
     ///
     /// An installation with templates has several registrations with one token, each with its own tags: they become one
     /// installation. A registration has no date but its expiry.
@@ -15,9 +15,9 @@ extension ForeignFormat {
         prefixes: ["registration."],
         installation: "tag.installationid",
         skips: [
-            Rule(.expired, "registration.ExpirationTime") { text in
-                ForeignTime.parse(text).map { $0 <= .now() } ?? false
-            }
+            // Also if nobody can read the time. The hub writes the year 9999 for never.
+            Rule(.expired, "registration.ExpirationTime") { ImportedTime.parse($0).map { $0 <= .now() } ?? true },
+            Rule(.expired, "registration.PushChannelExpired") { AuthorizationStatus(word: $0) != .denied },
         ],
         provider: "registration.RegistrationKind",
         providers: kinds,
@@ -59,7 +59,7 @@ extension ForeignRow {
         values["RegistrationKind"] =
             (["apns": "apple", "wns": "windows"][platform] ?? platform)
             + "RegistrationDescription"
-        values["ExpirationTime"] = text("pushChannelExpired") == "true" ? "1970-01-01" : text("expirationTime")
+        (values["ExpirationTime"], values["PushChannelExpired"]) = (text("expirationTime"), text("pushChannelExpired"))
         if platform == "browser", let channel = json("pushChannel"), let keys = ForeignRow(json: channel) {
             (values["Endpoint"], values["P256DH"], values["Auth"]) = (
                 keys.text("endpoint"), keys.text("p256dh"), keys.text("auth")
