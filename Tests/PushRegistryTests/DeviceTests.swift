@@ -13,6 +13,16 @@ struct LocaleIdentifierTests {
         ("ca-es-valencia", "ca_ES_VALENCIA"), ("de-1996", "de_1996"), ("en_US_POSIX", "en_US_POSIX"),
         ("fil-PH", "fil_PH"),
         ("sr-Latn", "sr_Latn"),
+        // CLDR's aliases.
+        ("iw", "he"), ("iw_IL", "he_IL"), ("in_ID", "id_ID"), ("ji", "yi"), ("deu-DE", "de_DE"), ("tl_PH", "fil_PH"),
+        ("IW_Hebr_IL", "he_Hebr_IL"), ("iw_Hebr_IL", "he_Hebr_IL"), ("sh_BA", "sr_Latn_BA"), ("sh_Cyrl", "sr_Cyrl"),
+        ("prs", "fa_AF"), ("no_NO", "no_NO"),
+        // Java's Locale.toString().
+        ("zh_CN_#Hans", "zh_Hans_CN"), ("zh__#Hans", "zh_Hans"), ("sr_RS_#Latn", "sr_Latn_RS"),
+        ("en_US_#u-mu-celsius", "en_US"), ("ar_EG_#u-nu-latn", "ar_EG"),
+        ("zh_TW_#Hant_u-ca-roc", "zh_Hant_TW"),
+        ("th_TH_TH_#u-nu-thai", "th_TH"), ("iw_IL_#Hebr", "he_Hebr_IL"), ("de__POSIX_#Latn", "de_Latn_POSIX"),
+        ("de_#x", "de"), ("de-DE-u", "de_DE"),
     ])
     func locale_isCanonical_whenItCanBeParsed(sent: String, kept: String) {
         let locale = LocaleIdentifier(sent)
@@ -22,9 +32,10 @@ struct LocaleIdentifierTests {
     }
 
     @Test(arguments: [
-        "", " ", "d", "german", "de_", "_DE", "de__DE", "de-DE-", "de DE", "@calendar=x", "C", "POSIX", "zh_CN_#Hans",
+        "", " ", "d", "german", "de_", "_DE", "de__DE", "de-DE-", "de DE", "@calendar=x", "C", "POSIX",
+        "_#Hans", "#", "_CN_#Hans",
         "dé", "zh_Hans_C1", "zh_Ha1s_CN", "1h_Hans_CN",
-        "de-DE-u", "de_DE_DE", "de-DE-abcdefghi", "12",
+        "de_DE_DE", "de-DE-abcdefghi", "12",
     ])
     func locale_isKeptAsSent_whenItCannotBeParsed(sent: String) {
         let locale = LocaleIdentifier(sent)
@@ -36,7 +47,8 @@ struct LocaleIdentifierTests {
     @Test(arguments: [
         ("de_AT", "de", true), ("de", "de", true), ("den", "de", false), ("de", "de_AT", false),
         ("zh_Hans_CN", "zh_Hans", true), ("zh_Hans_CN", "zh", true), ("zh_Hans_CN", "zh_CN", false),
-        ("de_#x", "de", false), ("de_#x", "de_#x", true), ("german", "germ", false),
+        ("de_#x", "de", true), ("german", "germ", false), ("german", "german", true), ("iw_IL", "he", true),
+        ("he_IL", "iw", true),
     ])
     func locale_liesInMoreGeneralOnes(inner: String, outer: String, expected: Bool) {
         #expect(LocaleIdentifier(inner).lies(in: LocaleIdentifier(outer)) == expected)
@@ -121,11 +133,32 @@ struct LocationTests {
     }
 }
 
-@Suite("Empty identifiers never make two devices look like one")
-struct DeviceTests {
-    @Test func identifiers_areAbsent_whenEmpty() throws {
+@Suite("A language has one code")
+struct LanguageTests {
+    @Test(arguments: [
+        ("iw", "he"), ("in-ID", "id-ID"), ("ji", "yi"), ("IW", "he"), ("sh-BA", "sr-BA"), ("de", "de"), ("", ""),
+        ("zh-Hans-CN", "zh-Hans-CN"), ("german", "german"),
+    ])
+    func code_isCanonical_inDevicesAndFilters(sent: String, kept: String) throws {
         let device = Device(
-            installID: try InstallID("i"), keychainID: "", vendorID: "", advertisingID: "", deviceModel: "",
+            installID: try InstallID("i"), deviceModel: "", systemName: "", systemVersion: "",
+            locale: LocaleIdentifier(""), language: sent, languages: ["de", sent], timeZoneID: "", timeZoneOffset: 0)
+        #expect(device.language == kept && device.languages == ["de", kept])
+        let vocabulary = FilterVocabulary(links: TimeZoneLinks(zones: "", table: ""))
+        #expect(try AudienceField.language.value(sent, in: vocabulary) == .text(kept))
+        #expect(try AudienceField.region.value("in", in: vocabulary) == .text("in"))
+    }
+}
+
+@Suite("Identifiers of nobody never make two devices look like one")
+struct DeviceTests {
+    @Test(arguments: [
+        "", "  ", "0", "00000000-0000-0000-0000-000000000000", "(null)", "null", "NULL", "undefined", "nil", "<null>",
+        String(repeating: "0", count: 256),
+    ])
+    func identifiers_areAbsent_whenTheyIdentifyNobody(text: String) throws {
+        let device = Device(
+            installID: try InstallID("i"), keychainID: text, vendorID: text, advertisingID: text, deviceModel: "",
             systemName: "",
             systemVersion: "", locale: LocaleIdentifier(""), timeZoneID: "", timeZoneOffset: 0, carrier: "")
         #expect(device.keychainID == nil && device.vendorID == nil && device.advertisingID == nil)

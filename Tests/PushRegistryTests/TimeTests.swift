@@ -50,6 +50,7 @@ struct TimeZoneLinksTests {
         #expect(links.resolve("Europe/Kiev") == "Europe/Kyiv")
         #expect(links.resolve("Europe/Oslo") == "Europe/Oslo")
         #expect(links.resolve("Europe/Berlin") == "Europe/Berlin")
+        #expect(!["localtime", "posixrules", "Factory"].contains(where: links.isKnown))
         #expect(links.isKnown("UTC") && links.isKnown(links.resolve("UTC")) && !links.isKnown("Europe/Atlantis"))
     }
 

@@ -9,7 +9,7 @@ extension AudienceField {
     public func value(_ text: String, in vocabulary: FilterVocabulary) throws(InvalidValue) -> AudienceValue {
         switch kind {
         case .choice(let names): return .text(try Self.choice(text, of: names))
-        case .text: return .text(text)
+        case .text: return .text(self == .language ? LanguageAliases.canonical(text) : text)
         case .locale: return .locale(LocaleIdentifier(text))
         case .timeZone: return .text(vocabulary.links.resolve(text))
         case .flag: return .flag(try Self.flag(text))

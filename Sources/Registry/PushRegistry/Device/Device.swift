@@ -45,6 +45,7 @@ public struct Device: Hashable, Sendable {
     public var zoneOffset: Int32? { timeZoneOffset == Self.noTimeZoneOffset ? nil : timeZoneOffset }
 
     /// An identifier that identifies nobody becomes nil: two devices without one must not look like the same device.
+    /// Languages get CLDR's canonical codes.
     public init(
         installID: InstallID, keychainID: String? = nil, vendorID: String? = nil, advertisingID: String? = nil,
         appVersion: String? = nil, deviceModel: String, systemName: String, systemVersion: String,
@@ -61,8 +62,8 @@ public struct Device: Hashable, Sendable {
         self.systemName = systemName
         self.systemVersion = systemVersion
         self.locale = locale
-        self.language = language
-        self.languages = languages
+        self.language = language.map(LanguageAliases.canonical)
+        self.languages = languages.map(LanguageAliases.canonical)
         self.region = region
         self.timeZoneID = timeZoneID
         self.timeZoneOffset = timeZoneOffset

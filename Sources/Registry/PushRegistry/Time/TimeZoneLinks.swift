@@ -14,6 +14,9 @@ public struct TimeZoneLinks: Sendable {
     /// The first line of tzdata's file, which names its version.
     public let version: String
 
+    /// Names in the folder of tzdata that are no zones: they depend on the machine, or mean that nothing was set.
+    private static let notZones: Set = ["localtime", "posixrules", "Factory"]
+
     /// - Parameters:
     ///   - zones: the text of `tzdata.zi`: lines `Z name …` and `L target name` (zic(8)).
     ///   - table: the text of `zone.tab`: lines of country, coordinates and name, tab-separated.
@@ -21,7 +24,7 @@ public struct TimeZoneLinks: Sendable {
         version = String(zones.prefix { !$0.isNewline })
         let cities = Set(Self.tableNames(table))
         let (zoneNames, links) = Self.parse(zones)
-        names = cities.union(zoneNames).union(links.keys)
+        names = cities.union(zoneNames).union(links.keys).subtracting(Self.notZones)
         targets = links.filter { !cities.contains($0.key) }
             .mapValues { Self.end(of: $0, links: links, cities: cities) }
     }
@@ -41,7 +44,7 @@ public struct TimeZoneLinks: Sendable {
         targets[name] ?? name
     }
 
-    /// Whether tzdata has the name, as a zone or as a link.
+    /// Whether tzdata has the name as a zone or as a link to one.
     public func isKnown(_ name: String) -> Bool {
         names.contains(name)
     }
