@@ -91,6 +91,25 @@ struct LeastPrivilegeTests {
         }
     }
 
+    /// The file's registry is newer than this one.
+    @Test func service_importsGenerations_aboveItsOwn() async throws {
+        try await withPreparedCluster { cluster in
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")]
+            _ = try await RegistryCommand.run(["apps", "create", "com.example.mail"], environment: environment)
+            let generation = Int64(Date().timeIntervalSince1970 * 1_000_000)
+            let line = #"{"installId": "phone", "provider": "fcm", "token": "t", "generation": \#(generation)}"#
+            let file = URL(filePath: cluster.directory).appending(path: "generations.ndjson")
+            try Data(line.utf8).write(to: file)
+            let run = try await RegistryCommand.run(
+                ["import", file.path, "--app", "com.example.mail"], environment: environment)
+            #expect(run.status == 0, "\(run.output) \(run.log)")
+            let found = try await PostgresSession.withSession(
+                try PostgresConfiguration(url(cluster, as: "registry"))
+            ) { try $0.execute("SELECT generation FROM installation")[0].decode(0, as: Int64.self) }
+            #expect(found > generation)
+        }
+    }
+
     @Test func service_isRefused_theOwnersStatements() async throws {
         let statements = [
             "CREATE TABLE mine (id integer)", "ALTER TABLE installation ADD COLUMN mine integer",
