@@ -85,15 +85,9 @@ extension CleanUpCounts {
     }
 }
 
-struct CleanUpCountsJSON: Encodable {
-    let stale, sessionEnded, superseded, unregistered, purged: Int
-
-    init(_ counts: CleanUpCounts) {
-        stale = counts[.stale]
-        sessionEnded = counts[.sessionEnded]
-        superseded = counts[.superseded]
-        unregistered = counts[.unregistered]
-        purged = counts[.purged]
+extension CleanUpCounts {
+    fileprivate var byStep: [String: Int] {
+        Dictionary(uniqueKeysWithValues: CleanUpStep.allCases.map { ($0.rawValue, self[$0]) })
     }
 }
 
@@ -102,14 +96,14 @@ struct CleanUpReportJSON: Encodable {
         let app: String
         let active, leaving: Int
         let refused: Bool
-        let counts: CleanUpCountsJSON
+        let counts: [String: Int]
         let nodeFault: String?
     }
 
     let run: Int?
     let dryRun: Bool
     let apps: [AppJSON]
-    let counts: CleanUpCountsJSON
+    let counts: [String: Int]
     let tombstones, partitionsMade, partitionsDropped, historyRemoved: Int
     let historyFault: String?
 
@@ -119,9 +113,9 @@ struct CleanUpReportJSON: Encodable {
         apps = report.apps.map {
             AppJSON(
                 app: $0.app, active: $0.active, leaving: $0.leaving, refused: $0.isRefused,
-                counts: CleanUpCountsJSON($0.counts), nodeFault: $0.nodeFault)
+                counts: $0.counts.byStep, nodeFault: $0.nodeFault)
         }
-        counts = CleanUpCountsJSON(report.counts)
+        counts = report.counts.byStep
         tombstones = report.tombstones
         partitionsMade = report.partitionsMade
         partitionsDropped = report.partitionsDropped
@@ -136,7 +130,7 @@ struct CleanUpRunJSON: Encodable {
     let startedAt: String
     let finishedAt: String?
     let outcome: String
-    let counts: CleanUpCountsJSON
+    let counts: [String: Int]
     let restored: Int
 
     init(_ run: CleanUpRun) {
@@ -145,7 +139,7 @@ struct CleanUpRunJSON: Encodable {
         startedAt = run.startedAt.description
         finishedAt = run.finishedAt?.description
         outcome = run.outcome
-        counts = CleanUpCountsJSON(run.counts)
+        counts = run.counts.byStep
         restored = run.restored
     }
 }

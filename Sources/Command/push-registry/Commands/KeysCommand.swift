@@ -18,13 +18,13 @@ struct KeysCommand: AsyncParsableCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let keys = try await withDirectory(common, isQuiet: json) { directory in
+            let (keys, lastUses) = try await withDirectory(common, isQuiet: json) { directory in
                 let snapshot = try await directory.current()
                 let app = try snapshot.app(app).number
-                let lastUses = try await directory.lastUses(ofKeysOf: app)
-                return snapshot.keys(of: app).map { KeyLine($0, lastUsedAt: lastUses[$0.id]) }
+                return (snapshot.keys(of: app), try await directory.lastUses(ofKeysOf: app))
             }
-            if json { try printJSON(["keys": keys]) } else { for key in keys { print(key.text) } }
+            if json { return try printJSON(listing: "keys", keys) { $0.about($1, lastUsedAt: lastUses[$1.id]) } }
+            for key in keys { print(key.line(lastUsedAt: lastUses[key.id])) }
         }
     }
 
@@ -75,29 +75,12 @@ struct KeysCommand: AsyncParsableCommand {
     }
 }
 
-/// A key in the list.
-private struct KeyLine: Encodable, Sendable {
-    let id: String
-    let name: String
-    let roles: [String]
-    let createdAt: String
-    /// With hour precision.
-    let lastUsedAt: String?
-    let revokedAt: String?
-
-    init(_ key: APIKey, lastUsedAt: Timestamp?) {
-        id = key.id
-        name = key.name
-        roles = key.roles.map(\.rawValue).sorted()
-        createdAt = key.createdAt.description
-        self.lastUsedAt = lastUsedAt?.description
-        revokedAt = key.revokedAt?.description
-    }
-
-    var text: String {
+extension APIKey {
+    /// The key's line in the list.
+    fileprivate func line(lastUsedAt: Timestamp?) -> String {
         let state = revokedAt.map { "revoked \($0)" } ?? "created \(createdAt)"
         let use = lastUsedAt.map { "last used \($0)" } ?? "never used"
-        return "\(id)  \(roles.joined(separator: ","))  \(name)  (\(state), \(use))"
+        return "\(id)  \(roles.map(\.rawValue).sorted().joined(separator: ","))  \(name)  (\(state), \(use))"
     }
 }
 

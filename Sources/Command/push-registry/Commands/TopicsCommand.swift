@@ -19,9 +19,10 @@ struct TopicsCommand: AsyncParsableCommand {
 
         func run() async throws {
             let topics = try await withDirectory(common, isQuiet: json) { directory in
-                try await directory.current().app(app).topics.topics.map(TopicLine.init)
+                try await directory.current().app(app).topics.topics
             }
-            if json { try printJSON(["topics": topics]) } else { for topic in topics { print(topic.text) } }
+            if json { return try printJSON(listing: "topics", topics) { $0.about($1) } }
+            for topic in topics { print(topic.line) }
         }
     }
 
@@ -45,7 +46,7 @@ struct TopicsCommand: AsyncParsableCommand {
             let saved = try await withTopics(common, isQuiet: json) { directory, topics in
                 try await topics.put(slug, content, in: try await directory.current().app(app).number).topic
             }
-            if json { try printJSON(TopicLine(saved)) } else { print(TopicLine(saved).text) }
+            if json { try printJSON { $0.about(saved) } } else { print(saved.line) }
         }
 
         private var content: Topic.Content {
@@ -107,26 +108,11 @@ extension String {
     }
 }
 
-/// A topic in the list, as the API shows it.
-private struct TopicLine: Encodable, Sendable {
-    let topic: String
-    let name: String
-    let description: String?
-    let category: String?
-    let `default`: String
-    let locked: Bool
-
-    init(_ topic: Topic) {
-        self.topic = topic.slug.rawValue
-        name = topic.content.name
-        description = topic.content.description
-        category = topic.content.category
-        `default` = topic.content.isInByDefault ? "in" : "out"
-        locked = topic.content.isLocked
-    }
-
-    var text: String {
-        let notes = [category, "default \(`default`)", locked ? "locked" : nil].compactMap(\.self)
-        return "\(topic)  \(name)  (\(notes.joined(separator: ", ")))"
+extension Topic {
+    /// The topic's line in the list.
+    fileprivate var line: String {
+        let standard = content.isInByDefault ? "default in" : "default out"
+        let notes = [content.category, standard, content.isLocked ? "locked" : nil].compactMap(\.self)
+        return "\(slug)  \(content.name)  (\(notes.joined(separator: ", ")))"
     }
 }

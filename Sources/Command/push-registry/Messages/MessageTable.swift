@@ -33,46 +33,15 @@ struct MessageTable {
     }
 }
 
-/// One message of the list.
-struct MessageLine: Encodable {
-    let message: String
-    let title: String?
-    let record: Bool
-    let createdAt: String
-    let expiresAt: String
-
-    init(_ message: Message) {
-        self.message = message.name.rawValue
-        title = message.content.title
-        record = message.content.isRecorded
-        createdAt = message.createdAt.description
-        expiresAt = message.expiresAt.description
-    }
-
-    static func table(_ messages: [Message]) -> String {
-        let rows = messages.map(MessageLine.init).map { [$0.message, $0.title ?? "", $0.createdAt, $0.expiresAt] }
-        return TextTable(header: ["message", "title", "created", "expires"], rows: rows).text
-    }
-}
-
-/// A message with its counts, as in the API.
-struct CountedMessageJSON: Encodable {
-    let message: String
-    let title: String?
-    let labels: [String: String]
-    let record: Bool
-    let createdAt, expiresAt, asOf: String
-    let targeted, accepted, failed, delivered, opened, dismissed: Int64
-
-    init(_ message: Message, _ counts: MessageCounts, asOf: Timestamp) {
-        self.message = message.name.rawValue
-        title = message.content.title
-        labels = Dictionary(message.content.labels.map { ($0.name, $0.value) }) { $1 }
-        record = message.content.isRecorded
-        createdAt = message.createdAt.description
-        expiresAt = message.expiresAt.description
-        self.asOf = asOf.description
-        (targeted, accepted, failed) = (counts.targeted, counts.accepted, counts.failed)
-        (delivered, opened, dismissed) = (counts.delivered, counts.opened, counts.dismissed)
+extension TextTable {
+    init(_ messages: [Message]) {
+        self.init(
+            header: ["message", "title", "created", "expires"],
+            rows: messages.map { message in
+                [
+                    message.name.rawValue, message.content.title ?? "", message.createdAt.description,
+                    message.expiresAt.description,
+                ]
+            })
     }
 }

@@ -3,7 +3,9 @@ import EventLoop
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryAPI
 import RegistryStore
+import StrictJSON
 
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,9 +31,9 @@ struct MessagesCommand: AsyncParsableCommand {
                 try await store.messages(of: app, before: nil, limit: limit)
             }
             if json {
-                try printJSON(["messages": messages.map(MessageLine.init)])
+                try printJSON(listing: "messages", messages) { $0.about($1) }
             } else {
-                print(MessageLine.table(messages))
+                print(TextTable(messages).text)
             }
         }
     }
@@ -63,7 +65,11 @@ struct MessagesCommand: AsyncParsableCommand {
                 throw refusal("\(app) has no message \(name). `push-registry messages list \(app)` lists them.")
             }
             if json {
-                try printJSON(CountedMessageJSON(message, counts, asOf: asOf))
+                try printJSON { writer in
+                    writer.about(message)
+                    writer.members(counts)
+                    writer.member("asOf", asOf.description)
+                }
             } else {
                 print(MessageTable(message, counts, asOf: asOf).text)
             }

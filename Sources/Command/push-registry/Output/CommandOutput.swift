@@ -1,15 +1,46 @@
 import Foundation
 import Glibc
+import StrictJSON
 
 /// Prints without buffering. `print` buffers if the output is not a terminal, and a service runs for months.
 func show(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
 
+/// Prints an object that only the command has.
 func printJSON(_ value: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    print(String(decoding: try encoder.encode(value), as: UTF8.self))
+    try printJSON(JSONEncoder().encode(value))
+}
+
+/// Prints an object of the API.
+func printJSON(_ writer: JSONWriter) throws {
+    try printJSON(Data(writer.bytes))
+}
+
+/// Prints an object with the members that `members` writes.
+func printJSON(_ members: (inout JSONWriter) -> Void) throws {
+    var writer = JSONWriter()
+    writer.object(members)
+    try printJSON(writer)
+}
+
+/// Prints `{name: [{…}]}`.
+func printJSON<Item>(
+    listing name: StaticString, _ items: [Item], _ members: (inout JSONWriter, Item) -> Void
+) throws {
+    try printJSON { writer in
+        writer.name(name)
+        writer.array { writer in
+            for item in items { writer.object { members(&$0, item) } }
+        }
+    }
+}
+
+private func printJSON(_ compact: Data) throws {
+    let object = try JSONSerialization.jsonObject(with: compact)
+    let text = try JSONSerialization.data(
+        withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+    print(String(decoding: text, as: UTF8.self))
 }
 
 /// A table with padded columns. The last column contains numbers and is right-aligned.

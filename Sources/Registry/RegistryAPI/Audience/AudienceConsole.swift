@@ -70,6 +70,13 @@ public struct AudienceConsole: Sendable {
         return fields
     }
 
+    /// The objects that the API responds with, without notes.
+    package static func json(_ count: AudienceCount) -> JSONWriter { JSONWriter(count, []) }
+
+    package static func json(_ breakdown: AudienceBreakdown, by fields: [AudienceField]) -> JSONWriter {
+        JSONWriter(breakdown, by: fields, [])
+    }
+
     public func count(_ audience: Audience) async throws -> AudienceCount {
         try await audiences.count(audience, explains: true)
     }

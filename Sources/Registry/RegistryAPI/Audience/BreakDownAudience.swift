@@ -66,7 +66,7 @@ extension JSONObject {
 
 extension JSONWriter {
     /// `{asOf, total, overlapping?, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
-    fileprivate init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
+    init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
         self.init(capacity: 96 * (breakdown.groups.count + 2))
         object { writer in
             writer.member("asOf", breakdown.asOf.description)

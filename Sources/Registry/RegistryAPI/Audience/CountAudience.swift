@@ -71,7 +71,7 @@ private struct SampleOption: Sendable {
 
 extension JSONWriter {
     /// `{count, asOf, sample?, notes?}`.
-    fileprivate init(_ count: AudienceCount, _ notes: [AudienceNote], sample: [String]? = nil) {
+    init(_ count: AudienceCount, _ notes: [AudienceNote], sample: [String]? = nil) {
         self.init()
         object { writer in
             writer.member("count", count.count)

@@ -14,7 +14,7 @@ extension RegistryService {
                 writer.name("keys")
                 writer.array { writer in
                     for key in call.directory.keys(of: call.app.number) {
-                        writer.key(key, lastUsedAt: lastUses[key.id])
+                        writer.object { $0.about(key, lastUsedAt: lastUses[key.id]) }
                     }
                 }
             }
@@ -24,14 +24,13 @@ extension RegistryService {
 }
 
 extension JSONWriter {
-    fileprivate mutating func key(_ key: APIKey, lastUsedAt: Timestamp?) {
-        object { writer in
-            writer.member("id", key.id)
-            writer.member("name", key.name)
-            writer.member("roles", key.roles.map(\.rawValue).sorted())
-            writer.member("createdAt", key.createdAt.description)
-            writer.member("lastUsedAt", lastUsedAt?.description)
-            writer.member("revokedAt", key.revokedAt?.description)
-        }
+    /// Writes the members of a key, without its secret.
+    package mutating func about(_ key: APIKey, lastUsedAt: Timestamp?) {
+        member("id", key.id)
+        member("name", key.name)
+        member("roles", key.roles.map(\.rawValue).sorted())
+        member("createdAt", key.createdAt.description)
+        member("lastUsedAt", lastUsedAt?.description)
+        member("revokedAt", key.revokedAt?.description)
     }
 }

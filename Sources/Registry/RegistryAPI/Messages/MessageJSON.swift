@@ -3,7 +3,7 @@ import StrictJSON
 
 extension JSONWriter {
     /// Writes the members that a client has set, and the times.
-    mutating func about(_ message: Message) {
+    package mutating func about(_ message: Message) {
         member("message", message.name.rawValue)
         member("title", message.content.title)
         name("labels")
@@ -19,7 +19,7 @@ extension JSONWriter {
         member("expiresAt", message.expiresAt.description)
     }
 
-    mutating func members(_ counts: MessageCounts) {
+    package mutating func members(_ counts: MessageCounts) {
         member("targeted", counts.targeted)
         member("accepted", counts.accepted)
         member("failed", counts.failed)

@@ -13,7 +13,7 @@ extension RegistryService {
             writer.object { writer in
                 writer.name("topics")
                 writer.array { writer in
-                    for topic in call.app.topics.topics { writer.member(topic) }
+                    for topic in call.app.topics.topics { writer.object { $0.about(topic) } }
                 }
             }
             return .json(writer)

@@ -82,19 +82,17 @@ extension JSONWriter {
     /// `{topic, name, description, category, default, locked}`.
     init(_ topic: Topic) {
         self.init()
-        member(topic)
+        object { $0.about(topic) }
     }
 
-    mutating func member(_ topic: Topic) {
-        object { writer in
-            writer.about(topic)
-            writer.member("default", topic.content.isInByDefault ? "in" : "out")
-            writer.member("locked", topic.content.isLocked)
-        }
+    package mutating func about(_ topic: Topic) {
+        shown(topic)
+        member("default", topic.content.isInByDefault ? "in" : "out")
+        member("locked", topic.content.isLocked)
     }
 
     /// Writes the members that a settings screen shows.
-    mutating func about(_ topic: Topic) {
+    mutating func shown(_ topic: Topic) {
         member("topic", topic.slug.rawValue)
         member("name", topic.content.name)
         member("description", topic.content.description)

@@ -72,7 +72,7 @@ extension JSONWriter {
 
     private mutating func member(_ subscription: TopicSubscription) {
         object { writer in
-            writer.about(subscription.topic)
+            writer.shown(subscription.topic)
             writer.member("locked", subscription.topic.content.isLocked)
             writer.member("subscribed", subscription.isSubscribed)
             writer.member("from", subscription.origin.rawValue)

@@ -23,7 +23,7 @@ struct SegmentCommand: AsyncParsableCommand {
 
         func run() async throws {
             let result = try await audience.query(isQuiet: json) { try await $0.count($1) }
-            if json { return try printJSON(CountJSON(result)) }
+            if json { return try printJSON(AudienceConsole.json(result)) }
             let path = result.plan.map { ", by \($0.path.rawValue) of about \($0.estimatedRows) rows" } ?? ""
             print("\(result.count) as of \(result.asOf)\(path)")
         }
@@ -41,11 +41,13 @@ struct SegmentCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let (fields, limit) = (by, limit)
-            let breakdown = try await audience.query(isQuiet: json) { console, audience in
-                try await console.breakDown(audience, by: try console.fields(fields), limit: limit)
+            let (names, limit) = (by, limit)
+            let (fields, breakdown) = try await audience.query(isQuiet: json) { console, audience in
+                let fields = try console.fields(names)
+                return (fields, try await console.breakDown(audience, by: fields, limit: limit))
             }
-            if json { try printJSON(BreakdownJSON(breakdown, by: by)) } else { print(table(breakdown)) }
+            if json { return try printJSON(AudienceConsole.json(breakdown, by: fields)) }
+            print(table(breakdown))
         }
 
         private func table(_ breakdown: AudienceBreakdown) -> String {
@@ -92,45 +94,5 @@ struct SegmentOptions: ParsableArguments {
         } catch let error as AudienceConsole.Refusal {
             throw refusal("\(error)")
         }
-    }
-}
-
-private struct CountJSON: Encodable {
-    let count: Int64
-    let asOf: String
-    let path: String?
-    let estimatedRows: Int64?
-
-    init(_ result: AudienceCount) {
-        count = result.count
-        asOf = result.asOf.description
-        path = result.plan?.path.rawValue
-        estimatedRows = result.plan?.estimatedRows
-    }
-}
-
-private struct BreakdownJSON: Encodable {
-    struct Group: Encodable {
-        let values: [String: String?]
-        let count: Int64
-    }
-
-    struct Rest: Encodable {
-        let groups: Int64
-        let count: Int64
-    }
-
-    let asOf: String
-    let total: Int64
-    let groups: [Group]
-    let rest: Rest
-
-    init(_ breakdown: AudienceBreakdown, by fields: [String]) {
-        asOf = breakdown.asOf.description
-        total = breakdown.total
-        groups = breakdown.groups.map { group in
-            Group(values: Dictionary(uniqueKeysWithValues: zip(fields, group.values)), count: group.count)
-        }
-        rest = Rest(groups: breakdown.restGroups, count: breakdown.restCount)
     }
 }
