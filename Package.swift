@@ -46,7 +46,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], resources: [Reso
 
 let package = Package(
     name: "push-registry",
-    // Of the client. The server runs on Linux.
+    // The platforms of the client libraries. The server builds on Linux only.
     platforms: [.iOS(.v16), .macOS(.v13), .tvOS(.v16), .watchOS(.v9), .visionOS(.v1)],
     products: [
         .library(name: "PushRegistryClient", targets: ["PushRegistryClient"]),

@@ -39,9 +39,9 @@ extension AppsCommand.Policy {
             commandName: "set", abstract: "Change members of an app's policy, and print the policy.",
             usage: "push-registry apps policy set <app> <policy> [--replace] [<options>]",
             discussion: """
-                Absent members do not change, and null sets the default. With --replace, absent members get their \
-                defaults too, so an absent key set is deleted. A symmetric key without a secret keeps the stored \
-                secret of its kid. Services use the new policy from their next request on.
+                Absent members do not change, and null sets the default. --replace resets every member that you leave \
+                out, also the key set. To keep the secret of a symmetric key, send its `kid` without `k`. Services \
+                use the new policy from their next request on.
                 """)
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String

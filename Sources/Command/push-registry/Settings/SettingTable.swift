@@ -91,7 +91,7 @@ extension Setting {
                 .deadline { $0.server.timeouts.handler = $1 }),
             Setting(
                 "writeDeadline", default: "PT30S",
-                "In each such interval a client must read 512 bytes a second of its response",
+                "A client that reads less than 512 bytes a second over this time is disconnected",
                 .deadline { $0.server.timeouts.write = $1 }),
             Setting(
                 "idleDeadline", default: "PT75S",

@@ -200,7 +200,7 @@ extension ConnectionState {
 
     private mutating func needMore() throws(WireError) -> Action? {
         guard !intake.hasEnded, intake.canParseOn else {
-            // Input that the transport still holds comes before the end of the input.
+            // The end of the input counts only once everything before it is read: TLS may still hold input.
             try intake.finish()
             phase = .finishing
             return nil
@@ -218,8 +218,8 @@ extension ConnectionState {
         }
     }
 
-    /// A body beyond its limit goes to the handler, which may refuse the request for another reason first. Any other
-    /// error gets its response here. In both cases the rest of the input is not parsed as a request.
+    /// For a body that is too large, the handler still runs: its 401 takes precedence over the 413. Any other error
+    /// gets its response here. In both cases the rest of the input is not parsed as a request.
     private mutating func receivingFailed(_ error: WireError) -> Action? {
         guard error.reason == .bodyTooLarge, intake.exchange != nil else {
             refuse(Problem(error))

@@ -60,7 +60,7 @@ struct Deadlines {
     /// Ends the current wait. The next wait starts a new deadline, even if it is of the same kind.
     mutating func endWait() { wait = nil }
 
-    /// Returns the wait whose deadline has passed, once.
+    /// Returns and ends the wait whose deadline has passed.
     mutating func passedWait(now: Instant) -> Wait? {
         guard let end, end <= now else { return nil }
         self.end = nil

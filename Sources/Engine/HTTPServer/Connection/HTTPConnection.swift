@@ -185,7 +185,7 @@ extension HTTPConnection {
             self.interest = interest
             context.loop.change(watch, to: interest)
         }
-        // A timer that fires too early is set again; each request moves the deadline to a later time.
+        // Only an earlier deadline sets the timer. A timer that fires before a later deadline is set again.
         if let deadline = state.nextDeadline, timerDeadline.map({ deadline < $0 }) ?? true { setTimer(deadline) }
         updateLists()
         updateMemory()

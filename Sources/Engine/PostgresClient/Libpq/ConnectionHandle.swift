@@ -39,9 +39,8 @@ final class ConnectionHandle: @unchecked Sendable {
 
     /// Returns a descriptor to watch; nil if no descriptor is available.
     ///
-    /// libpq closes its own descriptor as soon as the connection breaks. A watched descriptor that is closed cannot be
-    /// removed from the epoll set, and stays in it while a child process that is being started has a copy: the loop
-    /// would spin.
+    /// libpq closes its descriptor when the connection breaks. epoll keeps reporting it while a forked child still has
+    /// a copy, and the loop would spin. So the loop watches a duplicate, which this type closes.
     func makeDescriptor() -> CInt? {
         duplicate = fcntl(PQsocket(connection), F_DUPFD_CLOEXEC, 0)
         return duplicate < 0 ? nil : duplicate

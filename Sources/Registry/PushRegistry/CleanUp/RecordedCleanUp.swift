@@ -11,8 +11,8 @@ public struct RecordedCleanUp: Sendable {
         public let counts: CleanUpCounts
         /// Of a run that undoes another one.
         public let restored: Int64
-        /// How many installations an undo would restore at most: those that changed since, or that another installation
-        /// replaced, stay as they are.
+        /// The most installations that an undo restores. It leaves alone those that changed since, and those that
+        /// another installation replaced.
         public let restorable: Int64
 
         public init(

@@ -9,8 +9,8 @@ public struct Device: Hashable, Sendable {
     /// Seconds east of UTC. No zone was ever more than 16 hours from UTC; ISO 8601 parsers such as Java's accept 18.
     public static let timeZoneOffsets: ClosedRange<Int64> = -64_800...64_800
 
-    /// The zone of an imported installation whose zone is not known. The offset counts if there is one. It is a
-    /// noncharacter, which texts do not contain (Unicode 23.7). A client may send any other text, even an empty one.
+    /// Marks an imported installation whose zone is not known; its offset, if any, is used. No client can send this
+    /// code point: it is a noncharacter (Unicode 23.7).
     public static let noTimeZone = "\u{10FFFF}"
     /// The offset of an imported installation of which neither the zone nor the offset is known. No client can send it.
     public static let noTimeZoneOffset = Int32.max

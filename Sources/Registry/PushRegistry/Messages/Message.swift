@@ -4,8 +4,7 @@ public struct Message: Hashable, Sendable {
     public let name: MessageName
     public let content: MessageContent
     public let createdAt: Timestamp
-    /// The segments that the audiences named for which the message was handed out, at most `segmentsMax`, in
-    /// alphabetical order.
+    /// The segments in the filters of this message's exports and lists, at most `segmentsMax`, in alphabetical order.
     public let segments: [SegmentName]
     public static let segmentsMax = 100
 
@@ -20,7 +19,7 @@ public struct Message: Hashable, Sendable {
         self.segments = segments
     }
 
-    /// From then on no receipt is handed out. Receipts that were handed out with this expiry do not count any more.
+    /// From then on no receipt is issued, and none counts.
     public var expiresAt: Timestamp { createdAt.advanced(by: content.expiresIn) }
 
     public func isExpired(at time: Timestamp) -> Bool { time >= expiresAt }

@@ -6,8 +6,8 @@
 public struct LockedInstallations: Sendable {
     /// The events to write.
     public private(set) var events: [TokenEvent] = []
-    /// The events of changed choices about topics, to write after `events`. They show the installations as the
-    /// transaction leaves them: one that lost its token may register again in the same batch.
+    /// The events of changed choices about topics, to write after `events`. They show the state at the end of the
+    /// transaction, because an installation that lost its token may register again in the same batch.
     public var topicsEvents: [TopicsEvent] {
         topicsSteps.map { step in
             step.installation.flatMap { installations[$0.key] }.map(step.showing) ?? step
@@ -74,8 +74,8 @@ public struct LockedInstallations: Sendable {
             .map { (loaded[$0.key], $0) }
     }
 
-    /// Applies one registration (R2 to R5, R7, R8, R10; fine print 10). The row of an installation that was imported and never
-    /// registered is rewritten, even if the registration has the same values.
+    /// Applies one registration (R2 to R5, R7, R8, R10; fine print 10). The first registration of an imported one always
+    /// writes the row.
     public mutating func register(
         _ registration: Registration
     ) throws(RegistrationRefusal) -> RegistrationOutcome {
@@ -132,8 +132,8 @@ public struct LockedInstallations: Sendable {
         after.lastSeenAt = time(of: current)
         after.snapshotDigest = registration.snapshotDigest
         after.fingerprint = registration.fingerprint
-        // If the owner was set by a credential without a time, the first credential with a time adds it. One with a
-        // session does not: it may be older than a logout, because its session decides (`mayPrecedeLogout`).
+        // Remember the time of the owner's first credential that has one. A credential with a session does not count:
+        // it may be older than a logout, because its session decides (`mayPrecedeLogout`).
         let isOwner = after.owner?.isSame(as: current.owner) == true
         if !isOwner || current.credentialIssuedAt == nil && after.owner?.session == nil {
             after.credentialIssuedAt = registration.credentialIssuedAt

@@ -85,9 +85,9 @@ public final class Registration: Sendable {
 
     /// R7: whether the logouts of the user and of the session must be read before this registration is accepted.
     ///
-    /// This is necessary if the user or session changes. It is not for the current owner: the end of a session removes
-    /// the owner from its installations in the same transaction, so the current session has not ended. The exception is
-    /// a credential that may be older than a logout (`RegistrationClaim.mayPrecedeLogout`).
+    /// This is necessary if the user or session changes. The present owner needs no check: a session that ends loses
+    /// its installations in the same transaction. The exception is a credential that may be older than a logout
+    /// (`RegistrationClaim.mayPrecedeLogout`).
     public func beginsBinding(on present: Installation?) -> Bool {
         guard let owner else { return false }
         return !owner.isSame(as: present?.owner) || claim.mayPrecedeLogout(before: present?.credentialIssuedAt)

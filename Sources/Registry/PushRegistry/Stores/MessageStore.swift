@@ -36,7 +36,7 @@ public protocol MessageStore: Sendable {
         _ event: MessageEvents, at remembered: [InstallationHash], for message: MessageNumber, of app: AppNumber
     ) async throws -> [RememberedOutcome]
 
-    /// The present cells of installations: of those that hold the addresses, and of those with the ids.
+    /// The current cells of the installations that hold these tokens or have these ids.
     func cells(
         ofHolders addresses: [TokenAddress], and ids: [InstallID], in app: AppNumber
     ) async throws -> InstallationCells
@@ -114,7 +114,7 @@ public enum RememberedOutcome: Hashable, Sendable {
     case unknown
 }
 
-/// The present cells of installations.
+/// The current cells of installations.
 public struct InstallationCells: Sendable {
     public struct Entry: Hashable, Sendable {
         public let installID: InstallID

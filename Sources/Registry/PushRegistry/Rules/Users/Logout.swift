@@ -2,8 +2,8 @@
 public struct Logout: Sendable {
     /// The user or service that logs out.
     public enum Initiator: Hashable, Sendable {
-        /// A user, proven by a JWT or named by the app's back end. A credential does not undo the effect of one that
-        /// was issued later.
+        /// A user, proven by a JWT or named by the app's back end. A logout with an older credential cannot undo a
+        /// later sign-in.
         case user(Owner, credentialIssuedAt: Timestamp?)
         /// The app's back end. It may log out any user.
         case service
@@ -136,8 +136,8 @@ public struct Logout: Sendable {
     }
 
     /// A late logout still ends its own session on this installation, unless the installation is in that session now.
-    /// A logout without a session concerns the user's earlier credentials, so it has no effect while the same user owns
-    /// the installation by a later credential.
+    /// A logout without a session ends the credentials that were issued before it. If the user has signed in again
+    /// since, it does nothing.
     private func tombstonesOfSuperseded(by bound: Owner?) -> [Tombstones.OnInstallation] {
         guard case .user(let owner, _) = requester else { return [] }
         let isOver = owner.session == nil ? owner.userID != bound?.userID : !owner.isSame(as: bound)

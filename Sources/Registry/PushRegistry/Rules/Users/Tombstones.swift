@@ -1,7 +1,7 @@
 /// The tombstones that concern one batch of registrations, and the rule that an ended session stays ended (R7).
 ///
-/// It is complete for every registration of the batch that sets an owner. The transaction that loads it holds the locks
-/// that a logout of these users and sessions needs.
+/// It has all tombstones of every owner in the batch. The loading transaction holds the locks that a logout of these
+/// users and sessions needs, so none can be added meanwhile.
 public struct Tombstones: Sendable {
     /// A user of an app.
     public struct User: Hashable, Sendable {
