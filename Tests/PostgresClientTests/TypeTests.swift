@@ -1,5 +1,6 @@
-import PostgresClient
 import Testing
+
+@testable import PostgresClient
 
 @Suite("Values make a round trip unchanged")
 struct TypeTests {
@@ -109,4 +110,16 @@ struct TypeTests {
 extension PostgresTimestamp {
     static let examples: [PostgresTimestamp] = [0, 1, -1, 946_684_800_000_000, .max, .min]
         .map(PostgresTimestamp.init(microsecondsSince1970:))
+}
+
+@Suite("Errors of the server are told apart in every language")
+struct ErrorKindTests {
+    @Test func changedResultType_isAStalePlan_whateverTheMessage() {
+        var fields = PostgresError.ServerFields()
+        fields.sqlState = "0A000"
+        fields.message = "gecachter Plan darf den Ergebnistyp nicht ändern"
+        #expect(PostgresError(fields).kind == .other)
+        fields.function = "RevalidateCachedQuery"
+        #expect(PostgresError(fields).kind == .stalePlan)
+    }
 }

@@ -53,13 +53,6 @@ struct RequestMetricsTests {
         }
         #expect(registry.lines(of: "http_requests_total").last?.hasSuffix(" 4000") == true)
     }
-
-    @Test func allObservers_areNotified_whenCombined() {
-        let (first, second) = (PrometheusRegistry(), PrometheusRegistry())
-        CombinedObserver([RequestMetrics(first), RequestMetrics(second)]).didFinish(.make())
-        #expect(first.lines(of: "http_requests_total").count == 3)
-        #expect(second.lines(of: "http_requests_total").count == 3)
-    }
 }
 
 @Suite("The access log reports requests without secrets")
@@ -159,5 +152,20 @@ struct AccessLogTests {
     private func log(successInterval: Int = 1, level: Logger.Level = .info) -> AccessLog {
         AccessLog(
             label: "access", format: .json, level: level, output: sink.output, successInterval: successInterval)
+    }
+}
+
+@Suite("Trace contexts")
+struct TraceParentTests {
+    @Test func traceIDIsRead_whenTheFieldIsValid() throws {
+        let (trace, parent) = (String(repeating: "a1", count: 16), String(repeating: "b2", count: 8))
+        let known = try #require(TraceParent(.make(fields: ["Traceparent: 00-\(trace)-\(parent)-01"])))
+        #expect(known.traceID == trace)
+        for wrong in [
+            "00-\(trace)-\(parent)", "ff-\(trace)-\(parent)-01", "00-\(trace)-\(parent)-01-x",
+            "00-\(String(repeating: "0", count: 32))-\(parent)-01", "00-\(trace.uppercased())-\(parent)-01", "",
+        ] {
+            #expect(TraceParent(.make(fields: ["Traceparent: \(wrong)"])) == nil)
+        }
     }
 }

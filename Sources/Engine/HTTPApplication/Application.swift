@@ -16,15 +16,15 @@ public struct Application: Sendable {
     public var ownFields: (@Sendable (RequestHead) -> HTTPFields)?
 
     /// Notified of every request, for access logs and metrics.
-    public var observer: (any RequestObserver)?
+    public var observers: [any RequestObserver]
 
     /// - Parameter renderProblem: by default one line of text.
     public init(
-        router: Router, observer: (any RequestObserver)? = nil,
+        router: Router, observers: [any RequestObserver] = [],
         renderProblem: @escaping @Sendable (Problem, RequestID) -> ServerResponse = Application.renderPlainly
     ) {
         self.router = router
-        self.observer = observer
+        self.observers = observers
         self.renderProblem = renderProblem
     }
 

@@ -32,3 +32,14 @@ extension SymmetricKey {
             inputKeyMaterial: SymmetricKey(data: bytes), info: Array(purpose.utf8), outputByteCount: 32)
     }
 }
+
+/// The keys that seal receipts, one for each signing key of an app. A process has one value.
+public struct ReceiptKeys: Sendable {
+    private let keys = DerivedKeys { (key: AppSigningKey) in
+        SymmetricKey(derivedFrom: key.key, for: "receipts: sealing")
+    }
+
+    public init() {}
+
+    subscript(signingKey: AppSigningKey) -> SymmetricKey { keys[signingKey] }
+}

@@ -83,10 +83,10 @@ public struct RegistryService: Sendable {
     }
 
     /// The routes with their middleware: errors, CORS and cache control.
-    public func application(observer: (any RequestObserver)?) -> Application {
+    public func application(observers: [any RequestObserver]) -> Application {
         let wrapped = routes.map { $0.wrapped(in: renderErrors) }
         var application = Application(
-            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observer: observer,
+            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observers: observers,
             renderProblem: ProblemDocument.response)
         application.ownFields = ConsoleHeaders.ofOwnResponses
         return application

@@ -10,7 +10,7 @@ extension ConsoleTests {
     @Suite("Filters as sentences")
     struct FilterModelTests {
         @Test func everyValidFilter_keepsItsMeaning_throughSentences() async throws {
-            var random = RandomFilter(seed: 18)
+            var random = RandomConsoleFilter(seed: 18)
             let filters = (0..<250).map { _ in random.filter() }
             let written = try await Self.written(filters, twice: false)
             try #require(written.count == filters.count)
@@ -21,7 +21,7 @@ extension ConsoleTests {
         }
 
         @Test func writtenFilter_isWrittenTheSameAgain() async throws {
-            var random = RandomFilter(seed: 19)
+            var random = RandomConsoleFilter(seed: 19)
             let filters = (0..<250).map { _ in random.filter() }
             #expect(try await Self.written(filters, twice: true) == Self.written(filters, twice: false))
         }
@@ -92,7 +92,7 @@ extension ConsoleTests {
         }
 
         private static func vocabulary() throws -> FilterVocabulary {
-            let topics = try RandomFilter.topics.enumerated().map { index, slug in
+            let topics = try RandomConsoleFilter.topics.enumerated().map { index, slug in
                 Topic(
                     number: TopicNumber(Int32(index + 1)), slug: try TopicSlug(slug),
                     content: try Topic.Content(

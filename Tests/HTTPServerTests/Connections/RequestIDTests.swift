@@ -45,3 +45,10 @@ struct RequestIDTests {
         #expect(RequestID.generated(1, .max).description == "0000000000000001ffffffffffffffff")
     }
 }
+
+@Suite("Dates of responses")
+struct ResponseDateTests {
+    @Test func dateIsRendered_asInTheStandard() {
+        #expect(String(decoding: ResponseDate.render(784_111_777), as: UTF8.self) == "Sun, 06 Nov 1994 08:49:37 GMT")
+    }
+}

@@ -1,6 +1,7 @@
 import Basics
 import EventLoop
 import Glibc
+import HTTPWire
 import Logging
 
 @testable import HTTPApplication
@@ -72,5 +73,16 @@ final class PairedConnection: Sendable {
         let count = recv(peer, &piece, piece.count, 0)
         if count > 0 { bytes += piece[..<count] }
         return count > 0
+    }
+}
+
+extension RequestHead {
+    /// The parsed head of a GET request.
+    static func make(target: String = "/", fields: [String] = []) throws -> RequestHead {
+        let lines = ["GET \(target) HTTP/1.1", "Host: t"] + fields
+        var parser = RequestParser()
+        parser.append(Array(lines.map { "\($0)\r\n" }.joined().utf8) + Array("\r\n".utf8))
+        guard case .head(let head)? = try parser.nextEvent() else { throw CancellationError() }
+        return head
     }
 }

@@ -32,7 +32,7 @@ final class TestServer: Sendable {
         let server = try HTTPServer(
             configuration, loops: loops, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ) { loop in
-            Application(router: Router(routes(loop, events)), observer: events)
+            Application(router: Router(routes(loop, events)), observers: [events])
         }
         self.server = server
         running = Task { await server.run() }

@@ -1,3 +1,5 @@
+import PushRegistry
+
 /// The time zones of a region, one region a line: `region zone,offset,latitude,longitude,weight …`. The offset is the
 /// one that a device there sends in January 2026, in seconds east of UTC; the coordinates are those of the zone's city;
 /// weights are relative within the region.
@@ -142,4 +144,34 @@ enum ZoneWeights {
         ZM Africa/Lusaka,7200,-15.42,28.28,1000
         ZW Africa/Harare,7200,-17.83,31.05,1000
         """
+}
+
+/// A time zone with its city.
+struct Zone: Sendable {
+    let id: String
+    /// Seconds east of UTC.
+    let offset: Int32
+    let latitude: Double
+    let longitude: Double
+
+    /// The zones of each region, by ISO 3166 code in upper case.
+    static let byRegion: [String: WeightedChoice<Zone>] = Dictionary(
+        uniqueKeysWithValues: ZoneWeights.lines.split(separator: "\n").map { line in
+            let items = line.split(separator: " ")
+            return (String(items[0]), WeightedChoice(items.dropFirst().map(weighted)))
+        })
+
+    private static func weighted(_ item: Substring) -> (value: Zone, weight: Int) {
+        let fields = item.split(separator: ",").map(String.init)
+        guard fields.count == 5, let offset = Int32(fields[1]), let latitude = Double(fields[2]),
+            let longitude = Double(fields[3]), let weight = Int(fields[4])
+        else { preconditionFailure("not a time zone: \(item)") }
+        return (Zone(id: fields[0], offset: offset, latitude: latitude, longitude: longitude), weight)
+    }
+
+    /// A random location around the city, as far as a suburb or the next town.
+    func randomLocation(_ random: inout FleetRandom) -> Location? {
+        Location(
+            latitude: latitude + (random.fraction() - 0.5) / 2, longitude: longitude + (random.fraction() - 0.5) / 2)
+    }
 }

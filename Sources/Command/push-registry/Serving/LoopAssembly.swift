@@ -174,10 +174,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 page: consolePage, sessions: PostgresConsoleSessionStore(postgres: parts.postgres),
                 origin: consoleOrigin, codes: codes, rates: { [metrics, process] in process.rates(metrics) }),
             logger: logger)
-        return service.application(
-            observer: CombinedObserver([
-                makeAccessLog(), RequestMetrics(metrics),
-            ]))
+        return service.application(observers: [makeAccessLog(), RequestMetrics(metrics)])
     }
 
     /// Checks the database, its migrations, the apps' policies and the database of audience queries. Without the last

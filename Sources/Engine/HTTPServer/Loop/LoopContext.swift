@@ -116,14 +116,13 @@ final class LoopContext: @unchecked Sendable {
 
 extension LoopContext {
     func observe(_ exchange: Exchange, _ outcome: Outcome) {
-        guard let observer = application.observer else { return }
-        observer.didFinish(
-            FinishedRequest(
-                head: exchange.head, routePattern: exchange.endpoint?.pattern, requestID: exchange.requestID,
-                clientAddress: exchange.clientAddress, status: outcome.status,
-                duration: exchange.head == nil ? .zero : .now - exchange.start,
-                requestBodyBytes: outcome.requestBodyByteCount, responseBodyBytes: outcome.responseBodyByteCount,
-                isComplete: outcome.isComplete))
+        let request = FinishedRequest(
+            head: exchange.head, routePattern: exchange.endpoint?.pattern, requestID: exchange.requestID,
+            clientAddress: exchange.clientAddress, status: outcome.status,
+            duration: exchange.head == nil ? .zero : .now - exchange.start,
+            requestBodyBytes: outcome.requestBodyByteCount, responseBodyBytes: outcome.responseBodyByteCount,
+            isComplete: outcome.isComplete)
+        for observer in application.observers { observer.didFinish(request) }
     }
 
     func report(_ error: ResponseError, of exchange: Exchange) {

@@ -65,3 +65,29 @@ public struct SessionID: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { rawValue }
 }
+
+/// The store's number of an app. The public name is `AppID`.
+public struct AppNumber: Hashable, Comparable, Sendable {
+    public let rawValue: Int32
+
+    public init(_ rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    public static func < (left: AppNumber, right: AppNumber) -> Bool { left.rawValue < right.rawValue }
+}
+
+/// The identity of an installation. Installations are locked in the order of their keys.
+public struct InstallationKey: Hashable, Comparable, Sendable {
+    public let app: AppNumber
+    public let installID: InstallID
+
+    public init(app: AppNumber, installID: InstallID) {
+        self.app = app
+        self.installID = installID
+    }
+
+    public static func < (left: InstallationKey, right: InstallationKey) -> Bool {
+        left.app == right.app ? left.installID.rawValue < right.installID.rawValue : left.app < right.app
+    }
+}

@@ -105,3 +105,43 @@ public struct Installation: Hashable, Sendable {
         tokenSHA256.map { TokenAddress(app: key.app, provider: provider, sha256: $0) }
     }
 }
+
+/// The state of an installation.
+public enum InstallationState: String, CaseIterable, Hashable, Sendable {
+    case active
+    case loggedOut
+    /// Its token moved to another installation, or the app was reinstalled.
+    case superseded
+    /// The provider reported the token as dead.
+    case unregistered
+    /// The provider's verdict may be due to a wrong configuration, or older than the last registration.
+    case suspect
+    /// Not seen for longer than the app's policy allows.
+    case stale
+}
+
+/// The user to whom an installation belongs, and the sign-in session if it has one.
+public struct Owner: Hashable, Sendable {
+    public struct Session: Hashable, Sendable {
+        public let id: SessionID
+        public let expiresAt: Timestamp?
+
+        public init(id: SessionID, expiresAt: Timestamp?) {
+            self.id = id
+            self.expiresAt = expiresAt
+        }
+    }
+
+    public let userID: UserID
+    public let session: Session?
+
+    public init(userID: UserID, session: Session? = nil) {
+        self.userID = userID
+        self.session = session
+    }
+
+    /// Whether user and session are the same. The session's expiry may differ.
+    public func isSame(as other: Owner?) -> Bool {
+        userID == other?.userID && session?.id == other?.session?.id
+    }
+}

@@ -37,3 +37,8 @@ public protocol KeyUseRecorder: Sendable {
     /// Does not wait for the database. The time is stored with hour precision and may be lost when the process ends.
     func record(_ keyID: String, at time: Timestamp)
 }
+
+/// A role of a key: the calls that it may make.
+public enum Role: String, CaseIterable, Hashable, Sendable {
+    case client, service, sender, marketing, support, admin
+}

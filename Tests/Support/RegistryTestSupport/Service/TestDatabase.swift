@@ -1,5 +1,7 @@
+import EmbeddedPostgres
 import EventLoop
 import Logging
+import Migrations
 import PostgresClient
 
 /// SQL on the service's database: to check what the service has written, and to simulate the passage of
@@ -46,4 +48,20 @@ public struct TestDatabase: Sendable {
     public func withTransaction<Value>(_ body: (PostgresTransaction) async throws -> Value) async throws -> Value {
         try await client.withTransaction { try await body($0) }
     }
+}
+
+extension DatabaseTemplate {
+    /// A database with all migrations. Each copy has an epoch of its own, as after a start of the service.
+    public static let migrated = DatabaseTemplate(
+        name: "migrated", completion: "SELECT adopt_restored_events();", prepare: migrateDatabase)
+}
+
+/// Applies all migrations to an empty database.
+public func migrateDatabase(_ url: String) async throws {
+    var logger = Logger(label: "migrations")
+    logger.logLevel = .critical
+    let migrations = migrationFiles.enumerated().map { index, file in
+        Migration(version: index + 1, name: String(file.name.drop { $0 != "_" }.dropFirst()), sql: file.sql)
+    }
+    _ = try await Migrator(migrations, logger: logger).migrate(PostgresConfiguration(url))
 }

@@ -1,0 +1,51 @@
+import Testing
+
+@testable import PushRegistry
+
+@Suite("A reinstall is recognised by keychain id and vendor id, or model (R5)")
+struct ReinstallRuleTests {
+    /// The mark of the older installation after the newer one has registered.
+    private func mark(_ older: Device, _ newer: Device) throws -> InstallID? {
+        var locked = LockedInstallations([], now: .at(1), number: 1)
+        _ = try locked.register(.make("old", device: older))
+        _ = try locked.register(.make("new", device: newer))
+        return locked[.make("old")]?.probablyReplacedBy
+    }
+
+    @Test(
+        arguments: [
+            ("kc", "v", "m", "kc", "v", "m", true), ("kc", "v", "m1", "kc", "v", "m2", true),
+            ("kc", "v1", "m", "kc", "v2", "m", false), ("kc", nil, "m", "kc", "v", "m", true),
+            ("kc", "v", "m", "kc", nil, "m", true), ("kc", nil, "m1", "kc", nil, "m2", false),
+            ("kc1", "v", "m", "kc2", "v", "m", false), (nil, "v", "m", nil, "v", "m", false),
+        ] as [(String?, String?, String, String?, String?, String, Bool)])
+    func older_isMarked_whenFingerprintsMatch(
+        keychain: String?, vendor: String?, model: String, newKeychain: String?, newVendor: String?, newModel: String,
+        expected: Bool
+    ) throws {
+        let mark = try mark(
+            .make("old", keychainID: keychain, vendorID: vendor, deviceModel: model),
+            .make("new", keychainID: newKeychain, vendorID: newVendor, deviceModel: newModel))
+        #expect(mark == (expected ? .make("new") : nil))
+    }
+
+    @Test func mark_isCleared_whenTheOlderRegistersAgain() throws {
+        let device = Device.make("old", keychainID: "kc", vendorID: "v")
+        var locked = LockedInstallations([], now: .at(1), number: 1)
+        let first = try locked.register(.make("old", device: device))
+        _ = try locked.register(.make("new", device: .make("new", keychainID: "kc", vendorID: "v")))
+        var later = LockedInstallations(locked.changed.map(\.after), now: .at(2), number: 2)
+        let again = try later.register(.make("old", device: device))
+        #expect(again.generation == first.generation)
+        #expect(later[.make("old")]?.probablyReplacedBy == nil)
+        #expect(later[.make("new")]?.probablyReplacedBy == nil)
+    }
+
+    @Test func older_isNotMarked_whenItIsNotActive() throws {
+        var locked = LockedInstallations([], now: .at(1), number: 1)
+        _ = try locked.register(.make("old", token: "t", device: .make("old", keychainID: "kc", vendorID: "v")))
+        _ = try locked.register(.make("new", token: "t", device: .make("new", keychainID: "kc", vendorID: "v")))
+        #expect(locked[.make("old")]?.state == .superseded)
+        #expect(locked[.make("old")]?.probablyReplacedBy == nil)
+    }
+}
