@@ -2,6 +2,7 @@ import Basics
 import EventLoop
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore

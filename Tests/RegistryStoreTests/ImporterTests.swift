@@ -1,6 +1,7 @@
 import Basics
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryJobs

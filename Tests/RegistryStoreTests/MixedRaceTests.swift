@@ -4,6 +4,7 @@ import EventLoop
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -178,20 +179,14 @@ struct MixedRaceTests {
     private func withServices(
         _ count: Int, _ body: @escaping @Sendable ([RacingService]) async throws -> Void
     ) async throws {
-        try await withStore { first in
-            let others = try (1..<count).map { try first.another(named: "service-\($0)") }
-            let services = ([first] + others).map(RacingService.init)
+        try await withStores(count) { stores in
+            let services = stores.map(RacingService.init)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for other in others {
-                    group.addTask { await other.pool.run() }
-                    group.addTask { await other.coalescer.run() }
-                }
                 for service in services { group.addTask { await service.users.run() } }
                 try await body(services)
                 group.cancelAll()
                 try await group.waitForAll()
             }
-            for other in others { other.loop.stop() }
         }
     }
 }
@@ -277,7 +272,7 @@ private struct RacingService: Sendable {
             followed += page
             if wasDone, page.isEmpty { return followed }
         }
-        throw DeadlineMissed()
+        throw DeadlineMissed("the feed does not end")
     }
 }
 

@@ -111,6 +111,25 @@ func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void
     }
 }
 
+/// Lends several services on one database, each with its loop, pool and stores.
+func withStores(
+    _ count: Int, _ body: @escaping @Sendable ([StoreUnderTest]) async throws -> Void
+) async throws {
+    try await withStore { first in
+        let others = try (1..<count).map { try first.another(named: "service-\($0)") }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for other in others {
+                group.addTask { await other.pool.run() }
+                group.addTask { await other.coalescer.run() }
+            }
+            try await body([first] + others)
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+        for other in others { other.loop.stop() }
+    }
+}
+
 extension Registration {
     /// - Parameter token: any text; each one is another token.
     static func make(
@@ -135,14 +154,3 @@ extension Registration {
             actor: "service:test", sha256: TestStores.sha256)
     }
 }
-
-/// Repeats a check until it is true.
-func eventually(_ isSo: () async throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while try await !isSo() {
-        guard ContinuousClock.now < deadline else { throw DeadlineMissed() }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}
-
-struct DeadlineMissed: Error {}

@@ -1,4 +1,5 @@
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import PostgresClient

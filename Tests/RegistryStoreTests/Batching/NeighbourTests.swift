@@ -2,6 +2,7 @@ import EventLoop
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -74,60 +75,37 @@ struct NeighbourTests {
 struct TokenRaceTests {
     private static let rounds = 10
 
-    /// Several services, each with its loop, pool and stores.
-    private func withServices(
-        _ count: Int, _ body: @escaping @Sendable ([StoreUnderTest]) async throws -> Void
-    ) async throws {
-        try await withStore { first in
-            let services = try (1..<count).map { try first.another(named: "service-\($0)") }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for service in services {
-                    group.addTask { await service.pool.run() }
-                    group.addTask { await service.coalescer.run() }
-                }
-                try await body([first] + services)
-                group.cancelAll()
-                try await group.waitForAll()
+    enum Race {
+        /// New installations claim one token in each round.
+        case new
+        /// The same ones do.
+        case known
+        /// They exchange eight tokens.
+        case swaps
+
+        func registration(_ round: Int, _ number: Int) throws -> Registration {
+            switch self {
+            case .new: try .make("r\(round)-\(number)", token: "token-\(round)")
+            case .known: try .make("phone-\(number)", token: "token-\(round)", user: "user-\(number % 5)")
+            case .swaps: try .make("phone-\(number)", token: "token-\((number + round * 3) % 8)")
             }
-            for service in services { service.loop.stop() }
         }
     }
 
-    @Test(arguments: [1, 4]) func newInstallations_raceForOneToken(services: Int) async throws {
-        try await withServices(services) { stores in
+    @Test(arguments: [(.new, 1), (.new, 4), (.known, 4), (.swaps, 3)] as [(Race, Int)])
+    func tokens_haveOneHolder(race kind: Race, services: Int) async throws {
+        try await withStores(services) { stores in
+            if kind != .new { _ = try await race((0..<64).map { try .make("phone-\($0)") }, in: stores) }
             for round in 0..<Self.rounds {
-                let outcomes = try await race(
-                    (0..<64).map { try .make("r\(round)-\($0)", token: "token-\(round)") }, in: stores)
-                #expect(outcomes.allSatisfy { $0.status == .created }, "\(outcomes.first { $0.status == nil }!)")
-            }
-            try await stores[0].expectOneHolderOfEachToken()
-            try await stores[0].expectCompleteHistory()
-            try await stores[0].expectFeedInOrder()
-        }
-    }
-
-    @Test func knownInstallations_raceForOneToken() async throws {
-        try await withServices(4) { stores in
-            _ = try await race((0..<64).map { try .make("phone-\($0)") }, in: stores)
-            for round in 0..<Self.rounds {
-                let outcomes = try await race(
-                    (0..<64).map { try .make("phone-\($0)", token: "token-\(round)", user: "user-\($0 % 5)") },
-                    in: stores)
-                #expect(outcomes.allSatisfy { $0.status == .updated }, "\(outcomes.first { $0.status == nil }!)")
-            }
-            try await stores[0].expectOneHolderOfEachToken()
-            try await stores[0].expectCompleteHistory()
-            try await stores[0].expectFeedInOrder()
-        }
-    }
-
-    @Test func installations_swapEightTokens() async throws {
-        try await withServices(3) { stores in
-            _ = try await race((0..<64).map { try .make("phone-\($0)") }, in: stores)
-            for round in 0..<Self.rounds {
-                let outcomes = try await race(
-                    (0..<64).map { try .make("phone-\($0)", token: "token-\(($0 + round * 3) % 8)") }, in: stores)
-                #expect(outcomes.allSatisfy { $0.status != nil }, "\(outcomes.first { $0.status == nil }!)")
+                let outcomes = try await race((0..<64).map { try kind.registration(round, $0) }, in: stores)
+                let expected: [RegistrationOutcome.Status] =
+                    switch kind {
+                    case .new: [.created]
+                    case .known: [.updated]
+                    case .swaps: [.updated, .unchanged]
+                    }
+                let other = outcomes.first { $0.status.map(expected.contains) != true }
+                #expect(other == nil, "\(other!)")
             }
             try await stores[0].expectOneHolderOfEachToken()
             try await stores[0].expectCompleteHistory()

@@ -2,6 +2,7 @@ import Basics
 import EventLoop
 import Logging
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import PostgresClient

@@ -1,4 +1,5 @@
 import PostgresClient
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryJobs

@@ -1,6 +1,7 @@
 import EventLoop
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore

@@ -1,6 +1,8 @@
 /// A condition did not become true in time.
 public struct DeadlineMissed: Error, CustomStringConvertible {
     public let description: String
+
+    public init(_ description: String) { self.description = description }
 }
 
 /// Waits until a condition is true. Checks become rarer, from every two to every fifty milliseconds: they use the
@@ -8,12 +10,12 @@ public struct DeadlineMissed: Error, CustomStringConvertible {
 ///
 /// - Throws: `DeadlineMissed`, or what `isSo` throws.
 public func eventually(
-    _ what: String, within limit: Duration = .seconds(60), _ isSo: () async throws -> Bool
+    _ what: String = "it is so", within limit: Duration = .seconds(60), _ isSo: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     var pause = Duration.milliseconds(2)
     while try await !isSo() {
-        guard ContinuousClock.now < deadline else { throw DeadlineMissed(description: "not within \(limit): \(what)") }
+        guard ContinuousClock.now < deadline else { throw DeadlineMissed("not within \(limit): \(what)") }
         try await Task.sleep(for: pause)
         pause = min(pause * 1.5, .milliseconds(50))
     }

@@ -40,17 +40,6 @@ func withClient(
     }
 }
 
-/// Checks the condition until it is true.
-func eventually(
-    within limit: Duration = .seconds(60), _ what: Comment, _ condition: () async throws -> Bool
-) async throws {
-    let deadline = ContinuousClock.now + limit
-    while try await !condition() {
-        try #require(ContinuousClock.now < deadline, what)
-        try await Task.sleep(for: .milliseconds(5))
-    }
-}
-
 /// The error that `body` throws.
 func postgresError(_ body: () async throws -> Void) async throws -> PostgresError {
     do {
