@@ -51,7 +51,7 @@ struct LocaleIdentifierTests {
         ("he_IL", "iw", true),
     ])
     func locale_liesInMoreGeneralOnes(inner: String, outer: String, expected: Bool) {
-        #expect(LocaleIdentifier(inner).lies(in: LocaleIdentifier(outer)) == expected)
+        #expect(LocaleIdentifier(inner).ancestry.contains(LocaleIdentifier(outer).text) == expected)
     }
 
     @Test func ancestry_beginsWithTheMostGeneral() {

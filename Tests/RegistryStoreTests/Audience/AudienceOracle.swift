@@ -63,7 +63,9 @@ struct AudienceOracle {
     }
 
     private func isOne(_ value: AudienceValue, _ wanted: AudienceValue) -> Bool {
-        if case .locale(let locale) = value, case .locale(let wider) = wanted { return locale.lies(in: wider) }
+        if case .locale(let locale) = value, case .locale(let wider) = wanted {
+            return locale.ancestry.contains(wider.text)
+        }
         return value == wanted
     }
 
@@ -74,6 +76,17 @@ struct AudienceOracle {
         case (.time(let left), .time(let right)): order.holds(left, right)
         default: false
         }
+    }
+}
+
+extension Circle {
+    /// Whether a point lies within the circle, by the haversine formula.
+    func contains(latitude other: Double, longitude otherLongitude: Double) -> Bool {
+        func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
+        let north = sin(radians(other - latitude) / 2)
+        let east = sin(radians(otherLongitude - longitude) / 2)
+        let square = north * north + cos(radians(latitude)) * cos(radians(other)) * east * east
+        return 2 * Self.earthRadiusKm * asin(min(1, square.squareRoot())) <= radiusKm
     }
 }
 

@@ -13,6 +13,20 @@ struct AudiencePropertyTests {
         links = try TimeZoneLinks()
     }
 
+    /// From Berlin to Paris it is 878 km, to the antipode half of the circumference.
+    @Test(
+        arguments: [
+            (52.52, 13.405, 878, 48.8566, 2.3522, true), (52.52, 13.405, 877, 48.8566, 2.3522, false),
+            (10, 20, Circle.radiusKmMax, -10, -160, true), (0, 179.9, 30, 0, -179.9, true),
+        ] as [(Double, Double, Double, Double, Double, Bool)])
+    func oracle_knowsPointsWithinARadius(
+        latitude: Double, longitude: Double, radiusKm: Double, pointLatitude: Double, pointLongitude: Double,
+        isWithin: Bool
+    ) throws {
+        let circle = try #require(Circle(latitude: latitude, longitude: longitude, radiusKm: radiusKm))
+        #expect(circle.contains(latitude: pointLatitude, longitude: pointLongitude) == isWithin)
+    }
+
     @Test(arguments: [AudienceField.allCases.filter { $0 != .topic }, Self.ofTheRollUp])
     func results_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
         let seed = TestSeed.make(for: "AudiencePropertyTests")

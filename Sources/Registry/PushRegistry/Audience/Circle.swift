@@ -1,5 +1,3 @@
-import Foundation
-
 /// All points within a radius of a point, measured along the earth's surface.
 public struct Circle: Hashable, Sendable {
     /// The earth counts as a sphere of this radius.
@@ -28,19 +26,9 @@ public struct Circle: Hashable, Sendable {
         self.radiusKm = max(radiusKm, Self.radiusKmMin)
     }
 
-    /// Whether a point lies within the circle, by the haversine formula.
-    public func contains(latitude other: Double, longitude otherLongitude: Double) -> Bool {
-        let north = sin(Self.radians(other - latitude) / 2)
-        let east = sin(Self.radians(otherLongitude - longitude) / 2)
-        let square = north * north + cos(Self.radians(latitude)) * cos(Self.radians(other)) * east * east
-        return 2 * Self.earthRadiusKm * asin(min(1, square.squareRoot())) <= radiusKm
-    }
-
     /// The latitudes that the circle touches, with a margin for rounding.
     public var latitudes: ClosedRange<Double> {
         let reach = radiusKm / Self.earthRadiusKm * 180 / .pi + 1e-6
         return max(-90, latitude - reach)...min(90, latitude + reach)
     }
-
-    private static func radians(_ degrees: Double) -> Double { degrees * .pi / 180 }
 }

@@ -17,17 +17,12 @@ public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// The locale and all more general ones, the most general first: `zh`, `zh_Hans`, `zh_Hans_CN`.
+    /// The locale and all more general ones, the most general first: `zh`, `zh_Hans`, `zh_Hans_CN`. A locale lies in
+    /// each of them.
     public var ancestry: [String] {
         guard isParsed else { return [text] }
         let ends = text.indices.filter { text[$0] == "_" } + [text.endIndex]
         return ends.map { String(text[..<$0]) }
-    }
-
-    /// Whether this locale equals the wanted one or is a special case of it: `de_AT` lies in `de`, `den` does not.
-    public func lies(in wanted: LocaleIdentifier) -> Bool {
-        if text == wanted.text { return true }
-        return isParsed && wanted.isParsed && text.hasPrefix(wanted.text + "_")
     }
 
     /// The fast path: nearly all devices send a canonical text such as `de_DE` or `zh_Hans_CN`.
