@@ -64,7 +64,7 @@ struct RegistrationBodyTests {
             ("a3f1c2d4e5b69788", "A3F1C2D4E5B69788"), (#""de_DE""#, #""de-de@calendar=gregorian""#),
             ("Asia/Kolkata", "Asia/Calcutta"), (#""carrier":"#, #""unknown":[{}],"carrier":"#), ("13.41", "13.409"),
             (#""provider":"apns""#, #""provider":null"#), ("19800", "1.98e4"), ("ad-1", "ad-2"),
-            (#"["de-DE","#, #"["de-DE",null,"#),
+            (#"["de-DE","#, #"["de-DE",null,"#), (#""provider":"apns","#, ""), ("inventedIn2031", "inventedIn2032"),
         ])
     func request_isTheSame_whenOnlyTheNotationDiffers(text: String, replacement: String) throws {
         let sent = String.full.replacing(text, with: replacement)
@@ -114,6 +114,13 @@ struct RegistrationBodyFaultTests {
         ("52.52", "91", "out-of-range /device/location/latitude"),
         ("52.52", "null", "required /device/location/latitude"),
         (#""ad-1""#, "1", "wrong-type /device/advertisingId"),
+        ("a3f1c2d4e5b69788", "not hexadecimal at all", "invalid-token /token"),
+        ("a3f1c2d4e5b69788", String(repeating: "a", count: 401), "too-long /token"),
+        ("iPhone16,1", String(repeating: "x", count: 257), "too-long /device/deviceModel"),
+        (#""Telekom.de""#, "3", "wrong-type /device/carrier"),
+        ("19800", #""19800""#, "wrong-type /device/timeZoneOffset"),
+        (#"["de-DE","en-US"]"#, #""de""#, "wrong-type /device/languages"),
+        ("13.41", "null", "required /device/location/longitude"),
         (#""en-US""#, "3", "wrong-type /device/languages/1"),
         (#""de","languages""#, #""d\u0000","languages""#, "nul-character /device/language"),
         (#""carrier":"#, #""region":"x","carrier":"#, "duplicate-member /device/region"),

@@ -47,35 +47,6 @@ extension EndToEnd {
             }
         }
 
-        @Test func call_isA404_whenAppIsUnknown() async throws {
-            let registry = try Registry.shared
-            let response = try await registry.send("GET", "/v1/apps/com.example.nobody/installations/phone")
-            #expect(response.status == 404)
-            #expect(response.code == "unknown-app")
-        }
-
-        /// A call and its roles; all others are refused.
-        private static let calls: [(method: String, path: String, allowed: Set<RegistryApp.Role>)] = [
-            ("PUT", "/installations/phone", [.client, .service, .admin]),
-            ("GET", "/installations/phone", [.client, .service, .support, .admin]),
-            ("DELETE", "/installations/phone", [.client, .service, .admin]),
-            ("GET", "/installations/phone/snapshots", [.service, .support, .admin]),
-            ("GET", "", [.admin]), ("PUT", "", [.admin]), ("GET", "/keys", [.admin]), ("POST", "/keys", [.admin]),
-            ("DELETE", "/keys/none", [.admin]),
-        ]
-
-        @Test func call_isA403_whenRoleIsNotEnough() async throws {
-            let app = try await RegistryApp.make()
-            for call in Self.calls {
-                for role in RegistryApp.Role.allCases {
-                    let response = try await app.send(call.method, call.path, [:], by: .role(role))
-                    let isForbidden = response.status == 403
-                    #expect(isForbidden != call.allowed.contains(role), "\(call.method) \(call.path) by \(role)")
-                    if isForbidden { #expect(response.code == "forbidden") }
-                }
-            }
-        }
-
         @Test func apps_areListed_onlyForTheAdminKey() async throws {
             let app = try await RegistryApp.make()
             let registry = app.registry

@@ -126,13 +126,6 @@ extension EndToEnd {
             }
         }
 
-        @Test func app_isCreated_onlyByTheAdminKey() async throws {
-            let app = try await RegistryApp.make()
-            let response = try await app.registry.send("PUT", "/v1/apps/\(app.id).more", [:], key: app.key(.admin))
-            #expect(response.status == 404)
-            #expect(try await app.registry.send("GET", "/v1/apps/\(app.id).more").status == 404)
-        }
-
         @Test func policy_appliesToTheNextRequest_onEveryLoop() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")

@@ -169,19 +169,6 @@ extension EndToEnd {
             #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
         }
 
-        @Test func service_isRefused_onAudienceCalls() async throws {
-            let app = try await app(1)
-            for call in ["count", "breakdown", "installations", "export", "waves"] {
-                for role in [RegistryApp.Role.service, .client] {
-                    #expect(try await app.ask(call, ["filter": [:]], by: .role(role)).status == 403)
-                }
-            }
-            #expect(try await app.send("GET", "/audience/count", by: .role(.service)).status == 403)
-            #expect(try await app.send("GET", "/segments", by: .role(.service)).status == 403)
-            #expect(try await app.ask("count", ["filter": [:]], by: .role(.admin)).status == 200)
-            #expect(try await app.ask("count", ["filter": [:]], by: .text(RunningService.adminKey)).status == 200)
-        }
-
         @Test func webPushKeys_areExported_withTheirTokens() async throws {
             let app = try await RegistryApp.make()
             let keys: JSON = [

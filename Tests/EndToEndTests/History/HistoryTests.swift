@@ -90,15 +90,6 @@ extension EndToEnd {
                 #expect(try await app.send(method, path + "?after=\(cursor)", body).json["events"].array.count == 1)
             }
         }
-
-        @Test func history_isForServicesOnly() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone")
-            for role in [RegistryApp.Role.client, .sender, .marketing] {
-                #expect(try await app.send("GET", "/installations/phone/history", by: .role(role)).status == 403)
-                #expect(try await app.send("POST", "/tokens/history", [:], by: .role(role)).status == 403)
-            }
-        }
     }
 }
 

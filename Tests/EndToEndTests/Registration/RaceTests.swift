@@ -57,25 +57,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        @Test func tokens_areEachHeldOnce_whenTheyMoveAmongInstallationsAtRandom() async throws {
-            let app = try await RegistryApp.make()
-            let statuses = try await race(Self.clients) { _ in
-                var statuses = Set<Int>()
-                for _ in 1...8 {
-                    let (phone, token) = (Int.random(in: 0..<10), Int.random(in: 0..<10))
-                    let body = SampleRegistration.make(
-                        "phone-\(phone)", token: SampleRegistration.token("token-\(token)"))
-                    statuses.insert(try await app.put("phone-\(phone)", body, as: "user-\(phone % 3)").status)
-                }
-                return statuses
-            }
-            #expect(statuses.allSatisfy { $0.isSubset(of: [200, 201]) })
-            for token in 0..<10 {
-                #expect(try await app.holders(of: SampleRegistration.token("token-\(token)")).count <= 1)
-            }
-            try await app.expectCompleteHistory()
-        }
-
         /// The bodies of all responses but successes.
         private static func refusals(_ responses: [HTTPResponse]) -> [String] {
             responses.filter { $0.status > 201 }.map(\.text)

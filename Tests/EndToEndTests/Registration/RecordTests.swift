@@ -51,13 +51,6 @@ extension EndToEnd {
             #expect(response.faults == ["/keys/p256dh invalid-key", "/keys/auth invalid-key"])
         }
 
-        @Test func record_isA404_whenInstallationIsUnknown() async throws {
-            let app = try await RegistryApp.make()
-            let response = try await app.get("nothing")
-            #expect(response.status == 404)
-            #expect(response.code == "unknown-installation")
-        }
-
         @Test(arguments: [
             ("authorized", "apns", true), ("provisional", "apns", true), ("ephemeral", "apns", true),
             ("denied", "apns", false), ("notDetermined", "apns", false), ("unknown", "apns", false),

@@ -60,12 +60,5 @@ extension EndToEnd {
             #expect(response.status == 400)
             #expect(response.faults == [fault])
         }
-
-        @Test func snapshots_areA404_whenInstallationIsUnknown() async throws {
-            let app = try await RegistryApp.make()
-            let response = try await app.send("GET", "/installations/nothing/snapshots")
-            #expect(response.status == 404)
-            #expect(response.code == "unknown-installation")
-        }
     }
 }
