@@ -113,6 +113,26 @@ extension ConsoleTests {
             }
         }
 
+        @Test func formThatIsNotSaved_isThereAgain_whenTheSessionHasEnded() async throws {
+            let console = try Console.shared
+            let key = console.filled.key(.admin)
+            try await console.withBrowser(expecting: ["401"]) { browser in
+                try await console.signIn(browser, key: key)
+                try await browser.show(page: "operations/policy")
+                try await browser.fill("Grace period", "11")
+                try await browser.devTools("Network.clearBrowserCookies", [:])
+                try await browser.click("Review the change")
+                try await browser.click("Save")
+                try await browser.wait(for: "document.querySelector('dialog signin-screen form')")
+                #expect(try await browser.run("return document.querySelector('main').checkVisibility()") == false)
+                try await browser.expectNoViolations("a sign-in in front of a form")
+                try await console.signInAgain(browser, key: key)
+                try await browser.wait(for: "document.querySelector('main').checkVisibility()")
+                try await browser.click("Review the change")
+                try await browser.wait(for: "document.querySelector('dialog td ins')?.textContent.includes('11')")
+            }
+        }
+
         @Test func endOfTheSession_isAnnounced_andShown() async throws {
             try await Console.shared.visit("audience") { browser, _ in
                 // The service says twice that the session ends now, and then that it has ended.

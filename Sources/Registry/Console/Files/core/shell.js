@@ -22,13 +22,15 @@ let shownAt = null;
 
 /** Shows the screen of the present fragment, or the sign-in. */
 export function show() {
+  const owner = session.isSignedIn ? `${session.app} ${session.name}` : null;
+  if (session.hasEnded && hasWork()) return askAgain();
+  if (endAsking() && owner === shownOwner) return;
   if (shownAt !== location.hash && !mayLeave()) return history.replaceState(null, '', shownAt);
   shownAt = location.hash;
   for (const dialog of document.querySelectorAll('dialog')) dialog.close();
   // The region of messages is there from the start and stays: else screen readers do not hear of the first one.
   if (!frame.isConnected) replace(document.body, frame, toasts);
   // A screen of an ended session, or of another app, must not ask anything more.
-  const owner = session.isSignedIn ? `${session.app} ${session.name}` : null;
   if (owner !== shownOwner) replace(main);
   shownOwner = owner;
   const {path, parts} = route();
@@ -46,9 +48,33 @@ export function show() {
 }
 
 /** Whether a form has what nobody has saved: forms that can lose work say so by `isChanged`. */
-const hasUnsaved = () => session.isSignedIn && [...document.forms].some((form) => form.isChanged);
+const hasWork = () => [...document.forms].some((form) => form.isChanged);
+const hasUnsaved = () => (session.isSignedIn || session.hasEnded) && hasWork();
 const mayLeave = () => !hasUnsaved() || confirm(t('panel.unsaved'));
 addEventListener('beforeunload', (event) => hasUnsaved() && event.preventDefault());
+
+/** The sign-in in front of a form that was not saved when the session ended: it waits out of sight. */
+let asking = null;
+
+function askAgain() {
+  if (asking) return;
+  frame.hidden = true;
+  asking = h('dialog', {
+    'aria-label': t('nav.signin'), oncancel: (event) => event.preventDefault(),
+  }, document.createElement('signin-screen'));
+  document.body.append(asking);
+  asking.showModal();
+}
+
+/** @returns whether it was asking. */
+function endAsking() {
+  if (!asking) return false;
+  frame.hidden = false;
+  asking.close();
+  asking.remove();
+  asking = null;
+  return true;
+}
 
 let notice = null;
 session.addEventListener('ending', ({detail: time}) => {
