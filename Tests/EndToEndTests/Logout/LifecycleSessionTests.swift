@@ -65,7 +65,7 @@ extension EndToEnd {
             _ = try await app.put("phone-2", by: phone)
             _ = try await app.logOut("phone-2", by: phone)
             for (hours, status) in [(0, 409), (47, 409), (2, 200)] {
-                try await app.waitSinceLogouts(hours: hours)
+                try await app.waitSinceLogouts(seconds: hours * 3_600)
                 for (number, credential) in [session, user, phone].enumerated() {
                     let response = try await app.put("phone-\(number)", by: credential).status
                     #expect(
@@ -96,6 +96,38 @@ extension EndToEnd {
             #expect(try await app.put("new", by: UserJWT.make("alice", session: "kept", age: 60)).status == 201)
             #expect(try await app.put("newer", by: UserJWT.make("alice", age: 60)).code == "session-ended")
             #expect(try await app.put("newer", by: UserJWT.make("alice", session: "unseen", age: 60)).status == 409)
+        }
+    }
+
+    @Suite("No JWT outlives a logout or an erasure, although clocks differ (fine print 16)")
+    struct ClockAheadTests {
+        /// A JWT of an issuer whose clock is 25 seconds ahead.
+        @Test(arguments: ["everywhere", "erasure", "installation"])
+        func jwtFromTheFuture_isRefused_afterALogout(kind: String) async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            let ahead = UserJWT.make("alice", age: -25)
+            #expect(try await app.put("phone", by: ahead).status == 201)
+            #expect(try await app.get("phone", by: ahead).status == 200)
+            switch kind {
+            case "everywhere": _ = try await app.send("POST", "/users/alice/logout", [:])
+            case "erasure": _ = try await app.send("DELETE", "/users/alice")
+            default: _ = try await app.logOut("phone", by: ahead)
+            }
+            let refused = try await app.put("phone", by: ahead)
+            #expect(refused.status == 409 && refused.code == "session-ended", "\(refused.text)")
+            #expect(try await app.get("phone", by: ahead).code == "credential-ended")
+            #expect(try await app.put("phone", by: UserJWT.make("alice")).status == 409)
+            try await app.waitSinceLogouts(seconds: 70)
+            #expect(try await app.put("phone", by: UserJWT.make("alice")).status < 300)
+            #expect(try await app.put("phone", by: UserJWT.make("alice", age: -60)).code == "invalid-credential")
+        }
+
+        /// 15 compares `iat` as sent: the later sign-in stays.
+        @Test func logout_comparesIssueTimes_asTheyWereSent() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            #expect(try await app.put("phone", by: UserJWT.make("alice", age: -20)).status == 201)
+            #expect(try await app.logOut("phone", by: UserJWT.make("alice", age: -10)).json["status"] == "outdated")
+            #expect(try await app.logOut("phone", by: UserJWT.make("alice", age: -20)).json["status"] == "loggedOut")
         }
     }
 
@@ -172,14 +204,14 @@ extension RegistryApp {
     }
 
     /// Makes all tombstones older.
-    fileprivate func waitSinceLogouts(hours: Int) async throws {
+    func waitSinceLogouts(seconds: Int) async throws {
         for (table, column) in [
             ("session", "ended_at"), ("user_guard", "refused_before"), ("installation_logout", "logged_out_at"),
         ] {
             _ = try await database.rows(
                 """
                 UPDATE \(identifier: table)
-                SET \(identifier: column) = \(sql: .earlier(column, by: "\(hours) hours"))
+                SET \(identifier: column) = \(sql: .earlier(column, by: "\(seconds) seconds"))
                 WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
                 """)
         }

@@ -170,8 +170,9 @@ private struct ModelCalls {
             return .service(
                 user: user, session: session, expiresAt: hasExpiry ? random.pick([-1, 1]) * 86_400_000_000 : nil)
         default:
-            // Never in the same second as a logout: pauses are whole hours.
-            let age: Int64 = random.pick([-20, -20, 2 * 3_600 + 420, 30 * 3_600 + 420])
+            // A logout refuses what was issued until 30 seconds after it, and pauses are whole hours: no age is near a
+            // limit, however long a round takes. One in the future counts as 30 seconds old.
+            let age: Int64 = random.pick([-20, 600, 600, 2 * 3_600 + 420, 30 * 3_600 + 420])
             return .jwt(user: user, session: session, issuedAt: -age * 1_000_000)
         }
     }

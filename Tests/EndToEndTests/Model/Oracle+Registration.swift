@@ -52,12 +52,16 @@ extension Oracle {
             tombstones.append(sessions[session]?.endedAt)
             tombstones.append(logouts[InstallationLogout(phone: phone, user: user, session: session)])
         }
-        if let issuedAt = credential.issuedAt {
+        if let sent = credential.issuedAt {
+            // A JWT from the future comes from a clock that is ahead.
+            let issuedAt = sent > moment.sent ? moment.sent - Self.leeway : sent
             let here = logouts[InstallationLogout(phone: phone, user: user, session: nil)]
             let everywhere = refusal(of: user, credential.session)
             // A logout in the future has the time of a clock that was wrong.
             tombstones += [here, everywhere].filter { logout in
-                logout.map { issuedAt.isInEarlierSecond(than: $0) && $0 <= moment.sent + Self.leeway } ?? false
+                logout.map {
+                    issuedAt.isInEarlierSecond(than: $0 + Self.leeway) && $0 <= moment.sent + Self.leeway
+                } ?? false
             }
         }
         return tombstones.contains { $0.map { moment.sent - $0 < Self.tombstones } ?? false }

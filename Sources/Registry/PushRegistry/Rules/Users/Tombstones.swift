@@ -118,16 +118,18 @@ public struct Tombstones: Sendable {
         }
     }
 
-    /// The logouts after the credential was issued; empty for a credential without `iat`. A logout in the future has
-    /// the time of a clock that was wrong: it would refuse every sign-in until then.
+    /// The logouts that may have come after the credential was issued, if the issuer's clock was ahead by the leeway;
+    /// empty for a credential without `iat`. A logout in the future has the time of a clock that was wrong: it would
+    /// refuse every sign-in until then.
     private func logouts(
         after credential: UserCredential, on key: InstallationKey?, in app: AppNumber, at now: Timestamp
     ) -> [Timestamp] {
-        guard let issuedAt = credential.issuedAt else { return [] }
+        guard let issuedAt = credential.issuedAt(receivedAt: now) else { return [] }
+        let leeway = UserCredential.leeway
         let owner = credential.owner
         let here = key.flatMap { installations[.init(key: $0, userID: owner.userID, sessionID: nil)] }
         return [here, logout(of: owner, in: app)?.time].compactMap(\.self).filter {
-            issuedAt.isInEarlierSecond(than: $0) && $0 <= now.advanced(by: UserCredential.leeway)
+            issuedAt.isInEarlierSecond(than: $0.advanced(by: leeway)) && $0 <= now.advanced(by: leeway)
         }
     }
 }
@@ -143,6 +145,12 @@ public struct UserCredential: Hashable, Sendable {
     public init(owner: Owner, issuedAt: Timestamp?) {
         self.owner = owner
         self.issuedAt = issuedAt
+    }
+
+    /// When the credential was issued at the latest (fine print 16): one from the future comes from a clock that is
+    /// ahead, so it counts as issued before its receipt by the leeway.
+    func issuedAt(receivedAt now: Timestamp) -> Timestamp? {
+        issuedAt.map { $0 > now ? now.preceding(by: Self.leeway) : $0 }
     }
 }
 
