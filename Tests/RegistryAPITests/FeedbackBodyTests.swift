@@ -65,6 +65,11 @@ struct FeedbackBodyTests {
         #expect(body.errors.allSatisfy { $0.fault.detail.contains("milliseconds") })
     }
 
+    @Test(arguments: ["[]", "{}", "true", #""soon""#, "1.5"]) func faultOfATime_isReportedOnce(time: String) throws {
+        let body = try FeedbackBody.read(#"[{"installId":"i","reason":"x","timestamp":\#(time)}]"#)
+        #expect(body.errors.map(\.fault.pointer) == ["/timestamp"], "\(body.errors)")
+    }
+
     @Test func form_followsTheContentType() async throws {
         #expect(throws: JSONFaults.self) { _ = try FeedbackBody.read(Self.good, as: .array) }
         #expect(try FeedbackBody.read("[\(Self.good)]", as: .array).items.count == 1)

@@ -16,10 +16,10 @@ struct VerifiedKeysTests {
     private let uses = Uses()
     private let directory = DirectorySnapshot(version: 1, apps: [], keys: [])
 
-    private func key(_ presented: PresentedKey) -> APIKey {
+    private func key(_ presented: PresentedKey, expiresAt: Timestamp? = nil) -> APIKey {
         APIKey(
             id: presented.id, app: AppNumber(1), name: "backend", roles: [.service], secretSHA256: presented.sha256,
-            createdAt: Timestamp(microseconds: 0), revokedAt: nil)
+            createdAt: Timestamp(microseconds: 0), expiresAt: expiresAt, revokedAt: nil)
     }
 
     @Test func key_isFound_withAllItsBytesOnly() throws {
@@ -48,6 +48,14 @@ struct VerifiedKeysTests {
         _ = keys.insert(key(presented[1]), bytes[1], in: next, at: now)
         #expect(keys.caller(of: bytes[0], in: next, at: now) == nil)
         #expect(keys.caller(of: bytes[0], in: directory, at: now) == nil)
+    }
+
+    @Test func key_isNotFound_fromItsExpiryOn() throws {
+        let (keys, presented, expiry) = (VerifiedKeys(uses: uses), PresentedKey(), Timestamp(microseconds: 5))
+        let bytes = Array(presented.text.utf8)[...]
+        _ = keys.insert(key(presented, expiresAt: expiry), bytes, in: directory, at: Timestamp(microseconds: 0))
+        #expect(keys.caller(of: bytes, in: directory, at: Timestamp(microseconds: 4)) != nil)
+        #expect(keys.caller(of: bytes, in: directory, at: expiry) == nil)
     }
 
     @Test func use_isRecorded_onceAMinute() throws {

@@ -1,4 +1,5 @@
 import EmbeddedPostgres
+import Foundation
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -43,12 +44,66 @@ extension EndToEnd {
                 (["name": "x", "roles": ["king"]], ["/roles/0 unknown-role"]),
                 (["roles": ["client", 5]], ["/name required", "/roles/1 wrong-type"]),
                 (["name": 1, "roles": "client"], ["/name wrong-type", "/roles wrong-type"]),
+                (["name": "x", "roles": ["client"], "expiresAt": 5], ["/expiresAt wrong-type"]),
+                (["name": "x", "roles": ["client"], "expiresAt": "in June"], ["/expiresAt invalid-time"]),
+                (["name": "x", "roles": ["client"], "expiresAt": "2026-01-01T00:00:00Z"], ["/expiresAt out-of-range"]),
             ] as [(JSON, [String])])
         func key_isRefused_whenNameOrRolesAreInvalid(body: JSON, faults: [String]) async throws {
             let app = try await RegistryApp.make()
             let response = try await create(app, body)
             #expect(response.status == 400)
             #expect(response.faults == faults)
+        }
+
+        /// No change of the directory tells the processes that the time has come.
+        @Test func key_isRefused_fromItsExpiryOn() async throws {
+            let app = try await RegistryApp.make()
+            let expiresAt = Date(timeIntervalSinceNow: 6).ISO8601Format()
+            let body: JSON = ["name": "guest", "roles": ["support"], "expiresAt": .string(expiresAt)]
+            let key = try await create(app, body).json
+            let credential = RegistryApp.Credential.text(try #require(key["key"].string))
+            _ = try await app.put("phone")
+            #expect(try await app.get("phone", by: credential).status == 200)
+            var guest = ConsoleVisitor(registry: app.registry)
+            let signedIn = try await guest.signIn(["app": .string(app.id), "key": key["key"]])
+            #expect(signedIn.status == 200)
+            #expect(try await guest.send("GET", "/console/v1/apps/\(app.id)/topics").status == 200)
+            let listed = { try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array }
+            #expect(try await listed().first { $0["id"] == key["id"] }?["expiresAt"] == body["expiresAt"])
+            #expect(try await listed().first { $0["name"] == "service" }?["expiresAt"] == .null)
+            try await eventually("the key expires") { try await app.get("phone", by: credential).status == 401 }
+            let refused = try await app.get("phone", by: credential)
+            #expect(refused.code == "invalid-credential" && refused.json["detail"].string?.contains("expired") == true)
+            #expect(try await guest.send("GET", "/console/v1/apps/\(app.id)/topics").code == "signed-out")
+        }
+
+        @Test func commandLine_makesKeysThatExpire() async throws {
+            let app = try await RegistryApp.make()
+            let run = { (arguments: [String]) in
+                try await RegistryCommand.run(
+                    ["keys"] + arguments,
+                    environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            }
+            let create = ["create", app.id, "--name", "guest", "--role", "support", "--expires-at"]
+            #expect(try await run(create + ["2026-01-01T00:00:00Z"]).status == 64)
+            #expect(try await run(create + ["2127-01-01T00:00:00Z"]).status == 0)
+            #expect(try await run(["list", app.id]).output.contains("expires 2127-01-01T00:00:00Z"))
+        }
+
+        @Test func revokedKeys_areForgotten_after400Days() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.database.rows(
+                """
+                INSERT INTO api_key (id, app_id, name, roles, secret_sha256, revoked_at)
+                SELECT md5(random()::text), app.id, n::text, '{sender}', sha256(n::text::bytea),
+                    now() - n * interval '1 day'
+                FROM app CROSS JOIN generate_series(399, 402) AS t (n)
+                WHERE identifier = \(app.id)
+                """)
+            #expect(try await create(app, ["name": "new", "roles": ["sender"]]).status == 201)
+            let keys = try await app.send("GET", "/keys", by: .role(.admin)).json["keys"].array
+            let revoked = keys.filter { $0["revokedAt"] != .null }.compactMap { $0["name"].string }
+            #expect(revoked == ["399"])
         }
 
         @Test func app_hasAtMostAThousandKeys_howeverManyAreMadeAtOnce() async throws {

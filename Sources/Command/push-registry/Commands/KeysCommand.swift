@@ -31,7 +31,10 @@ struct KeysCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a key and print it. It is shown only once.",
-            usage: "push-registry keys create <app> --name <name> --role <role> ... [--json] [<options>]",
+            usage: """
+                push-registry keys create <app> --name <name> --role <role> ... [--expires-at <time>] [--json] \
+                [<options>]
+                """,
             discussion: """
                 Roles: client (publishable, part of the app), service (the back end, acts for users), sender (reads \
                 tokens), marketing (counts and exports without tokens), support (reads installations and histories \
@@ -41,13 +44,21 @@ struct KeysCommand: AsyncParsableCommand {
         @Argument(help: "The app id.") var app: String
         @Option(help: "The purpose of the key.") var name: String
         @Option(help: "A role of the key; repeatable.") var role: [String]
+        @Option(help: "The time from which the key is refused, such as 2027-06-30T00:00:00Z.") var expiresAt: String?
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
             let roles = try Set(role.map(asRole))
             guard !roles.isEmpty else { throw ValidationError("A key requires at least one --role.") }
+            let expiresAt = try expiresAt.map { text in
+                guard let time = Timestamp(text), time > .now() else {
+                    throw ValidationError("--expires-at must be an RFC 3339 time in the future.")
+                }
+                return time
+            }
             let new = try await withDirectory(common, isQuiet: json) { directory in
-                let new = NewKey(of: try await directory.current().app(app), name: name, roles: roles)
+                let app = try await directory.current().app(app)
+                let new = NewKey(of: app, name: name, roles: roles, expiresAt: expiresAt)
                 try await directory.add(new.key)
                 return new
             }
@@ -80,7 +91,8 @@ extension APIKey {
     fileprivate func line(lastUsedAt: Timestamp?) -> String {
         let state = revokedAt.map { "revoked \($0)" } ?? "created \(createdAt)"
         let use = lastUsedAt.map { "last used \($0)" } ?? "never used"
-        return "\(id)  \(roles.map(\.rawValue).sorted().joined(separator: ","))  \(name)  (\(state), \(use))"
+        let expiry = expiresAt.map { ", expires \($0)" } ?? ""
+        return "\(id)  \(roles.map(\.rawValue).sorted().joined(separator: ","))  \(name)  (\(state)\(expiry), \(use))"
     }
 }
 

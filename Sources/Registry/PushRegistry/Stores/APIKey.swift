@@ -2,6 +2,9 @@
 public struct APIKey: Sendable {
     /// The most keys of an app that are not revoked. Each loop of each service holds all keys.
     public static let countMax = 1_000
+    /// How many revoked keys of an app are remembered, and for how long.
+    public static let revokedMax = 1_000
+    public static let revokedRetention = ISO8601Duration.days(400)
 
     /// The app has the largest number of keys already.
     public struct TooMany: Error, CustomStringConvertible {
@@ -16,11 +19,13 @@ public struct APIKey: Sendable {
     public let roles: Set<Role>
     public let secretSHA256: [UInt8]
     public let createdAt: Timestamp
+    /// Nil: it does not expire.
+    public let expiresAt: Timestamp?
     public let revokedAt: Timestamp?
 
     public init(
         id: String, app: AppNumber, name: String, roles: Set<Role>, secretSHA256: [UInt8], createdAt: Timestamp,
-        revokedAt: Timestamp?
+        expiresAt: Timestamp? = nil, revokedAt: Timestamp?
     ) {
         self.id = id
         self.app = app
@@ -28,7 +33,13 @@ public struct APIKey: Sendable {
         self.roles = roles
         self.secretSHA256 = secretSHA256
         self.createdAt = createdAt
+        self.expiresAt = expiresAt
         self.revokedAt = revokedAt
+    }
+
+    /// Whether the key is neither revoked nor expired.
+    public func isValid(at now: Timestamp) -> Bool {
+        revokedAt == nil && (expiresAt.map { now < $0 } ?? true)
     }
 }
 

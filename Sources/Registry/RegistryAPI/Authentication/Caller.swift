@@ -113,7 +113,7 @@ extension RegistryService {
         if let presented = PresentedKey(credential), let key = directory.key(presented.id),
             presented.matches(key.secretSHA256)
         {
-            guard key.revokedAt == nil else { throw APIError.endedKey }
+            guard key.isValid(at: now) else { throw APIError.endedKey }
             return verifiedKeys.insert(key, bytes, in: directory, at: now)
         }
         if admin.matches(credential) { return .serverAdmin }

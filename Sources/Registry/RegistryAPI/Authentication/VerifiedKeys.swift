@@ -6,6 +6,7 @@ import PushRegistry
 final class VerifiedKeys: Sendable {
     private struct Entry {
         let credential: [UInt8]
+        let key: APIKey
         let caller: Caller
         /// Since 1970.
         var minuteOfUse: Int64
@@ -36,7 +37,7 @@ final class VerifiedKeys: Sendable {
         let minute = now.microseconds / Self.microsecondsPerMinute
         let found: (caller: Caller, isRecorded: Bool)? = state.withLock { state in
             guard state.directory === directory, let entry = state.entries[index],
-                Self.areEqual(entry.credential, credential)
+                Self.areEqual(entry.credential, credential), entry.key.isValid(at: now)
             else { return nil }
             guard entry.minuteOfUse != minute else { return (entry.caller, true) }
             state.entries[index]?.minuteOfUse = minute
@@ -57,7 +58,7 @@ final class VerifiedKeys: Sendable {
         state.withLock { state in
             if state.directory !== directory { state = State(directory: directory) }
             state.entries[index] = Entry(
-                credential: Array(credential), caller: caller,
+                credential: Array(credential), key: key, caller: caller,
                 minuteOfUse: now.microseconds / Self.microsecondsPerMinute)
         }
         return caller

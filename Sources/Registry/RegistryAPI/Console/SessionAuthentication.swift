@@ -40,13 +40,14 @@ extension RegistryService {
 
     /// The caller of a session, by the directory.
     ///
-    /// - Throws: `APIError.signedOut` if the key of the session was revoked.
+    /// - Throws: `APIError.signedOut` if the key of the session was revoked or has expired.
     func caller(
         of session: ConsoleSession, in directory: DirectorySnapshot
     ) throws(APIError) -> SignedInPerson {
         guard case .key(let id) = session.credential else { return SignedInPerson(caller: .serverAdmin, key: nil) }
-        guard let key = directory.key(id), key.revokedAt == nil else { throw .signedOut }
-        keyUses.record(id, at: .now())
+        let now = Timestamp.now()
+        guard let key = directory.key(id), key.isValid(at: now) else { throw .signedOut }
+        keyUses.record(id, at: now)
         return SignedInPerson(caller: Caller(key), key: key)
     }
 }

@@ -86,11 +86,19 @@ extension JSONObject {
     /// would be outdated and dead tokens would stay, so implausible times are refused.
     fileprivate func time(receivedAt: Timestamp) -> Timestamp? {
         guard let value = value("timestamp") else { return nil }
-        let time =
-            value.kind == .string
-            ? value.string(scalarsMax: Device.textScalarsMax).flatMap { Timestamp($0) }
-            : value.integer().flatMap { Timestamp(milliseconds: $0) }
-        if time == nil { value.refuse(.invalidTime, "This must be an RFC 3339 time, or milliseconds since 1970.") }
+        let time: Timestamp? =
+            switch value.kind {
+            case .string: Timestamp(value.text() ?? "")
+            case .number:
+                Double(String(decoding: value.rawBytes, as: UTF8.self)).flatMap { Int64(exactly: $0) }
+                    .flatMap { Timestamp(milliseconds: $0) }
+            default: nil
+            }
+        if time == nil {
+            let isText = value.kind == .string || value.kind == .number
+            value.refuse(
+                isText ? .invalidTime : .wrongType, "This must be an RFC 3339 time, or milliseconds since 1970.")
+        }
         guard let time, time < Self.earliestTime || time > receivedAt.advanced(by: .days(1)) else { return time }
         value.refuse(
             .outOfRange,
@@ -109,5 +117,5 @@ extension TokenAddress {
 }
 
 extension JSONFault.Code {
-    fileprivate static let invalidTime = JSONFault.Code(rawValue: "invalid-time")
+    static let invalidTime = JSONFault.Code(rawValue: "invalid-time")
 }

@@ -1,6 +1,5 @@
 // POST /v1/apps/{app}/keys
 
-import Foundation
 import HTTPApplication
 import HTTPTypes
 import Logging
@@ -13,15 +12,10 @@ extension RegistryService {
 
     var createKey: Route {
         appRoute(.post, Self.keysPattern, allowing: [.admin], bodyBytesMax: Self.keyBytesMax) { request, call in
-            let (name, roles) = try KeyBody.parse(try request.jsonBody())
-            let new = NewKey(of: call.app, name: name, roles: roles)
+            let body = try KeyBody.parse(try request.jsonBody(), at: .now())
+            let new = NewKey(of: call.app, name: body.name, roles: body.roles, expiresAt: body.expiresAt)
             try await directory.add(new.key)
-            audit.changed(
-                "key created",
-                [
-                    "keyId": "\(new.key.id)", "name": "\(name)",
-                    "roles": "\(roles.map(\.rawValue).sorted().joined(separator: ","))",
-                ], by: call.caller, in: request)
+            audit.changed("key created", new.auditMetadata, by: call.caller, in: request)
             var writer = JSONWriter()
             writer.object { writer in
                 writer.member("id", new.key.id)
@@ -32,12 +26,18 @@ extension RegistryService {
     }
 }
 
-/// `{name, roles}`.
-enum KeyBody {
-    static func parse(_ body: [UInt8]) throws(JSONFaults) -> (name: String, roles: Set<Role>) {
+/// `{name, roles, expiresAt?}`.
+struct KeyBody {
+    let name: String
+    let roles: Set<Role>
+    let expiresAt: Timestamp?
+
+    /// - Parameter now: a key that would have expired already is a fault.
+    static func parse(_ body: [UInt8], at now: Timestamp) throws(JSONFaults) -> KeyBody {
         let document = try JSONDocument(body)
         let root = document.root.object()
-        root?.refuseUnknownMembers(besides: ["name", "roles"])
+        root?.refuseUnknownMembers(besides: ["name", "roles", "expiresAt"])
+        let expiresAt = root?.expiry(after: now)
         let name = root?.string("name", .required, scalarsMax: Device.textScalarsMax)
         let names = root?.array("roles", .required, elementsMax: Role.allCases.count)
         if let names, names.isEmpty {
@@ -51,7 +51,21 @@ enum KeyBody {
             return nil
         }
         try document.check()
-        return (name ?? "", Set(roles ?? []))
+        return KeyBody(name: name ?? "", roles: Set(roles ?? []), expiresAt: expiresAt)
+    }
+}
+
+extension JSONObject {
+    fileprivate func expiry(after now: Timestamp) -> Timestamp? {
+        guard let value = value("expiresAt"), let text = value.string(scalarsMax: Device.textScalarsMax) else {
+            return nil
+        }
+        guard let time = Timestamp(text) else {
+            value.refuse(.invalidTime, "This must be an RFC 3339 time.")
+            return nil
+        }
+        if time <= now { value.refuse(.outOfRange, "This must be in the future.") }
+        return time
     }
 }
 
@@ -60,11 +74,21 @@ public struct NewKey: Sendable {
     public let text: String
     public let key: APIKey
 
-    public init(of app: App, name: String, roles: Set<Role>) {
+    public init(of app: App, name: String, roles: Set<Role>, expiresAt: Timestamp? = nil) {
         let presented = PresentedKey()
         text = presented.text
         key = APIKey(
             id: presented.id, app: app.number, name: name, roles: roles, secretSHA256: presented.sha256,
-            createdAt: Timestamp(microseconds: Int64(Date().timeIntervalSince1970 * 1_000_000)), revokedAt: nil)
+            createdAt: .now(), expiresAt: expiresAt, revokedAt: nil)
+    }
+
+    /// What the audit log says of its creation.
+    public var auditMetadata: Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "keyId": "\(key.id)", "name": "\(key.name)",
+            "roles": "\(key.roles.map(\.rawValue).sorted().joined(separator: ","))",
+        ]
+        if let expiresAt = key.expiresAt { metadata["expiresAt"] = "\(expiresAt)" }
+        return metadata
     }
 }

@@ -31,6 +31,7 @@ extension JSONWriter {
         member("roles", key.roles.map(\.rawValue).sorted())
         member("createdAt", key.createdAt.description)
         member("lastUsedAt", lastUsedAt?.description)
+        member("expiresAt", key.expiresAt?.description)
         member("revokedAt", key.revokedAt?.description)
     }
 }

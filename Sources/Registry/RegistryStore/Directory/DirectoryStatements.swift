@@ -31,7 +31,7 @@ enum DirectoryStatements {
 
     /// Every request after a change of apps or keys: reads the keys.
     static let keys = PreparedSQL(
-        "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at FROM api_key")
+        "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at, expires_at FROM api_key")
 
     /// PUT /v1/apps/{app}, apps create: draws the number of a new app.
     static let drawNumber = PreparedSQL(
@@ -53,6 +53,21 @@ enum DirectoryStatements {
         RETURNING id, false, \(sql: revisionOfPolicy)
         """)
 
+    /// POST …/keys, keys create: deletes the app's revoked keys but the `$2` newest, and those that were revoked more
+    /// than `$3` seconds ago.
+    static let forgetRevokedKeys = PreparedSQL(
+        """
+        WITH gone AS (
+            SELECT id FROM (
+                SELECT id, revoked_at, row_number() OVER (ORDER BY revoked_at DESC, id) AS place
+                FROM api_key WHERE app_id = $1 AND revoked_at IS NOT NULL) AS k
+            WHERE place > $2::bigint OR revoked_at < now() - $3::bigint * interval '1 second'
+        ), unused AS (
+            DELETE FROM api_key_use WHERE key_id IN (SELECT id FROM gone)
+        )
+        DELETE FROM api_key WHERE id IN (SELECT id FROM gone)
+        """)
+
     /// POST …/keys, changes of topics and of segments: those of one app wait for each other. Foreign keys that refer to
     /// the app do not wait.
     static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
@@ -63,8 +78,8 @@ enum DirectoryStatements {
     /// POST …/keys, keys create: adds an API key.
     static let addKey = PreparedSQL(
         """
-        INSERT INTO api_key (id, app_id, name, roles, secret_sha256, created_at)
-        VALUES ($1, $2, $3, $4::text[]::role[], $5, $6)
+        INSERT INTO api_key (id, app_id, name, roles, secret_sha256, created_at, expires_at)
+        VALUES ($1, $2, $3, $4::text[]::role[], $5, $6, $7)
         """)
 
     /// DELETE …/keys/{keyId}, keys revoke: revokes an API key.

@@ -202,8 +202,11 @@ public actor PostgresAppDirectory: AppDirectory {
                 guard count ?? 0 < APIKey.countMax else { throw APIKey.TooMany() }
                 _ = try await transaction.execute([
                     PostgresStatement(
+                        DirectoryStatements.forgetRevokedKeys, key.app.rawValue, Int64(APIKey.revokedMax),
+                        APIKey.revokedRetention.seconds),
+                    PostgresStatement(
                         DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
-                        key.secretSHA256, key.createdAt.postgres)
+                        key.secretSHA256, key.createdAt.postgres, key.expiresAt?.postgres),
                 ])
             }
         }
@@ -259,6 +262,7 @@ extension APIKey {
             // A role that a newer migration added gives nothing here.
             roles: Set(try row.decode(3, as: [String].self).compactMap(Role.init(rawValue:))),
             secretSHA256: try row.decode(4), createdAt: Timestamp(try row.decode(5)),
+            expiresAt: try row.decode(7, as: PostgresTimestamp?.self).map(Timestamp.init),
             revokedAt: try row.decode(6, as: PostgresTimestamp?.self).map(Timestamp.init))
     }
 }
