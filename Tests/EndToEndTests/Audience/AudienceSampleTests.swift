@@ -4,7 +4,7 @@ import Testing
 extension EndToEnd {
     @Suite("A count shows some of its installations by their opaque ids")
     struct AudienceSampleTests {
-        @Test func sample_isTheBeginningOfAnExport() async throws {
+        @Test func sample_isTheBeginningOfMarketingsExport() async throws {
             let app = try await RegistryApp.make()
             for number in 1...5 { _ = try await app.put("phone-\(number)") }
             let export = try await app.send(

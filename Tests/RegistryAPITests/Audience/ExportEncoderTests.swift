@@ -77,6 +77,24 @@ struct ExportEncoderTests {
         #expect(csv == "\"a\"\"b\\,\",\"17.a\"\"b\\,\"\r\n")
     }
 
+    @Test func opaqueIDs_andTheirCursors_areHexadecimal() throws {
+        let id = (0..<16).map { UInt8($0) * 17 }
+        let cursors = OpaqueCursors(AppIdentityKey(bytes: Array(repeating: 7, count: 32)))
+        let encoder = ExportEncoder([.id, .cursor], .csv, .opaque(cursors), isSpreadsheetSafe: true)
+        #expect(encoder.columns == [.opaqueID])
+        let line = String(decoding: try encoder.encode(rows([[id]])), as: UTF8.self)
+        let cells = line.dropLast().split(separator: ",").map(String.init)
+        #expect(cells.count == 2 && cells[0] == "00112233445566778899aabbccddeeff" && cells[1].hasPrefix(cells[0]))
+        #expect(cursors.id(at: cells[1]) == OpaqueID(id))
+        for place in 0..<cells[1].count {
+            var other = Array(cells[1])
+            other[place] = other[place] == "0" ? "1" : "0"
+            #expect(cursors.id(at: String(other)) == nil)
+        }
+        #expect(OpaqueCursors(AppIdentityKey(bytes: Array(repeating: 8, count: 32))).id(at: cells[1]) == nil)
+        for text in ["", "x", cells[0], cells[1] + "00", cells[1].uppercased()] { #expect(cursors.id(at: text) == nil) }
+    }
+
     @Test func columns_areReadOnce_whenSeveralFieldsNeedThem() {
         let fields = ExportField.standard(sender: true, .ndjson)
         let encoder = ExportEncoder(fields, .ndjson, .open(AppNumber(1)))

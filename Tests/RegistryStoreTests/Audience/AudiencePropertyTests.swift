@@ -101,7 +101,7 @@ struct AudiencePropertyTests {
     /// hour of local time began, a session expired), lists may show either.
     private func expectIDs(in lists: [[String]], _ before: [FleetMember], _ after: [FleetMember], _ note: String) {
         let ids = before.map(\.installID.rawValue).sorted()
-        if ids == after.map(\.installID.rawValue).sorted() { #expect(lists == [ids, ids], "\(note)") }
+        if ids == after.map(\.installID.rawValue).sorted() { #expect(lists == [ids, ids, ids], "\(note)") }
     }
 
     private func checkTopics(
@@ -120,18 +120,31 @@ struct AudiencePropertyTests {
         #expect(Int(result.restGroups) == max(0, counts.count - 2), "\(note)")
     }
 
-    /// By the two paths that list: pages and export.
+    /// By the paths that list: pages in both orders, and export.
     private func lists(of audience: Audience, in audiences: PostgresAudienceStore) async throws -> [[String]] {
         var listed: [String] = []
         var page: AudiencePage
         repeat {
             let last = try listed.last.map { try InstallID($0) }
-            page = try await audiences.page(audience, after: last, limit: 97, explains: false)
+            page = try await audiences.page(audience, from: .installID(after: last), limit: 97, explains: false)
             listed += page.items.map(\.installID.rawValue)
         } while page.hasMore
         let exported = Lines()
-        try await audiences.export(audience, [.field(.locale), .installID], after: nil) { exported.add($0) }
-        return [listed, exported.ids]
+        try await audiences.export(audience, [.field(.locale), .installID], from: .start) { exported.add($0) }
+        return [listed, exported.ids, try await listedByOpaqueIDs(audience, in: audiences).sorted()]
+    }
+
+    private func listedByOpaqueIDs(_ audience: Audience, in audiences: PostgresAudienceStore) async throws -> [String] {
+        var (listed, ids): ([String], [OpaqueID]) = ([], [])
+        var page: AudiencePage
+        repeat {
+            page = try await audiences.page(audience, from: .opaqueID(after: ids.last), limit: 97, explains: false)
+            listed += page.items.map(\.installID.rawValue)
+            ids += try page.items.map { try #require($0.opaqueID) }
+        } while page.hasMore
+        let texts = ids.map(\.text)
+        #expect(texts == texts.sorted() && Set(texts).count == texts.count)
+        return listed
     }
 
     /// Leaves the oracle at the time of this result.

@@ -201,7 +201,7 @@ struct SimulatedMonths {
             let audience = Audience(app: stores.app.number, filter: .everybody, include: include)
             let count = try await service.audiences.count(audience, explains: true)
             #expect(count.plan?.path == .rollUp)
-            let page = try await service.audiences.page(audience, after: nil, limit: 1_000, explains: false)
+            let page = try await service.audiences.page(audience, from: .start, limit: 1_000, explains: false)
             #expect(Int(count.count) == page.items.count, "\(include), \(note)")
         }
         let all = try await stores.count("SELECT count(*) FROM installation")

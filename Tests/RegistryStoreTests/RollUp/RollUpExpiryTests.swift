@@ -67,7 +67,7 @@ struct RollUpExpiryTests {
             let audience = Audience(app: stores.app.number, filter: .everybody, include: .reachable)
             let result = try await audiences.count(audience, explains: true)
             #expect(result.count == 0 && result.plan?.path == .rollUp)
-            #expect(try await audiences.page(audience, after: nil, limit: 10, explains: false).items.isEmpty)
+            #expect(try await audiences.page(audience, from: .start, limit: 10, explains: false).items.isEmpty)
             #expect(try await stores.brokenRollUp().isEmpty)
         }
     }

@@ -125,13 +125,22 @@ public struct Audience: Hashable, Sendable {
     public let include: AudienceInclude
     /// The app's, for a breakdown by topic.
     public let topics: TopicCatalogue
+    /// The app's, for opaque ids.
+    public let identityKey: AppIdentityKey
 
     public init(
-        app: AppNumber, filter: AudienceFilter, include: AudienceInclude, topics: TopicCatalogue = TopicCatalogue()
+        app: AppNumber, filter: AudienceFilter, include: AudienceInclude, topics: TopicCatalogue = TopicCatalogue(),
+        identityKey: AppIdentityKey = AppIdentityKey(bytes: [])
     ) {
         self.app = app
         self.filter = filter
         self.include = include
         self.topics = topics
+        self.identityKey = identityKey
+    }
+
+    public init(_ filter: AudienceFilter, include: AudienceInclude, of app: App) {
+        self.init(
+            app: app.number, filter: filter, include: include, topics: app.topics, identityKey: app.identityKey)
     }
 }

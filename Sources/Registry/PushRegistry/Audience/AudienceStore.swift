@@ -1,3 +1,5 @@
+import Basics
+
 /// Counts, lists and streams audiences. Each call reads one snapshot of the database.
 ///
 /// - Throws: every call throws `AudienceRefusal` and `StoreError`.
@@ -12,10 +14,10 @@ public protocol AudienceStore: Sendable {
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown
 
-    /// One page, in the order of the installation ids, which never change.
-    ///
-    /// - Parameter after: the last id of the previous page.
-    func page(_ audience: Audience, after: InstallID?, limit: Int, explains: Bool) async throws -> AudiencePage
+    /// One page. Ids of both orders never change.
+    func page(
+        _ audience: Audience, from position: AudiencePosition, limit: Int, explains: Bool
+    ) async throws -> AudiencePage
 
     /// The points in time at which the devices' local clocks show `time` on `day`.
     func waves(
@@ -25,17 +27,43 @@ public protocol AudienceStore: Sendable {
     /// One of the slots for concurrent exports. The slot is free again when the value is released.
     func makeExportSlot() async throws -> any Sendable
 
-    /// Passes all rows to `consume`, in the order of the installation ids and in chunks. The next chunk is fetched
-    /// after `consume` has returned: rows that the caller does not take stay in the database.
+    /// Passes all rows to `consume`, in chunks. The next chunk is fetched after `consume` has returned: rows that the
+    /// caller does not take stay in the database.
     ///
     /// - Throws: also what `consume` throws; `AudienceRefusal.exportExpired` if the snapshot was held too long.
     func export(
-        _ audience: Audience, _ columns: [ExportColumn], after: InstallID?,
+        _ audience: Audience, _ columns: [ExportColumn], from position: AudiencePosition,
         _ consume: (ExportRows) async throws -> Void
     ) async throws
+}
 
-    /// The secret key from which the app's opaque ids are derived. It never leaves the service.
-    func identityKey(of app: AppNumber) async throws -> [UInt8]
+/// The id under which marketing knows an installation: a keyed digest of the installation id. Without the app's key it
+/// reveals nothing of the installation id, neither by itself nor by its position in a list (fine print 38).
+public struct OpaqueID: Hashable, Sendable {
+    /// Enough to avoid collisions in any fleet.
+    public static let bytesCount = 16
+
+    public let bytes: [UInt8]
+
+    /// Nil for another number of bytes.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.bytesCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// 32 hexadecimal digits, in the order of the bytes.
+    public var text: String { String(hex: bytes) }
+}
+
+/// The order of an audience's rows, and the row after which they begin; nil: from the first one on.
+public enum AudiencePosition: Hashable, Sendable {
+    /// By installation id: for senders, who see it. An index has this order.
+    case installID(after: InstallID?)
+    /// By opaque id: for marketing. The database computes the ids of all rows that match, and sorts them.
+    case opaqueID(after: OpaqueID?)
+
+    /// The first row in the order of installation ids.
+    public static let start = AudiencePosition.installID(after: nil)
 }
 
 /// Why an audience query failed.
@@ -127,10 +155,12 @@ public struct AudiencePage: Sendable {
         /// The number of its cell in the roll-up.
         public let cell: Int64
         public let userID: String?
+        /// In the order of opaque ids only.
+        public let opaqueID: OpaqueID?
 
         public init(
             installID: InstallID, provider: String, token: Token?, keys: WebPushKeys?, generation: Int64, cell: Int64,
-            userID: String?
+            userID: String?, opaqueID: OpaqueID?
         ) {
             self.installID = installID
             self.provider = provider
@@ -139,6 +169,7 @@ public struct AudiencePage: Sendable {
             self.generation = generation
             self.cell = cell
             self.userID = userID
+            self.opaqueID = opaqueID
         }
     }
 

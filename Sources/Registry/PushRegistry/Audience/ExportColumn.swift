@@ -8,6 +8,7 @@ public enum ExportColumn: Hashable, Sendable {
     case p256dh, auth
     /// The number of the installation's cell in the roll-up.
     case cell
+    case opaqueID
 
     /// The format of a column's cells.
     public enum Kind: Hashable, Sendable {
@@ -23,6 +24,8 @@ public enum ExportColumn: Hashable, Sendable {
         case location
         /// A JSON text.
         case json
+        /// The bytes of an `OpaqueID`.
+        case opaqueID
     }
 
     public var kind: Kind {
@@ -31,6 +34,7 @@ public enum ExportColumn: Hashable, Sendable {
         case .field(.providesAppNotificationSettings): .flag
         case .field(.lastSeenAt), .field(.createdAt), .sessionExpiresAt: .time
         case .languages: .json
+        case .opaqueID: .opaqueID
         case .field(.location): .location
         default: .text
         }

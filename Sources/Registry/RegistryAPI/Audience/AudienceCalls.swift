@@ -14,7 +14,7 @@ extension RegistryService {
     func audience<Options: Sendable>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
         let (filter, faults) = try await filters(of: app).expanded(body.filter, in: app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
-        return Audience(app: app.number, filter: filter, include: body.include, topics: app.topics)
+        return Audience(filter, include: body.include, of: app)
     }
 
     func audience(_ query: FilterQuery, of app: App) async throws -> Audience {

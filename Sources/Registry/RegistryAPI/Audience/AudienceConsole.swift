@@ -46,7 +46,7 @@ public struct AudienceConsole: Sendable {
         guard faults.isEmpty else {
             throw Refusal(lines: faults.map(JSONFault.init).map { "\($0.pointer): \($0.detail)" })
         }
-        return Audience(app: app.number, filter: whole, include: include, topics: app.topics)
+        return Audience(whole, include: include, of: app)
     }
 
     private func parsed(_ filter: String) throws -> AudienceFilter {
@@ -112,14 +112,12 @@ public struct AudienceConsole: Sendable {
         _ export: Export, of audience: Audience, after cursor: String?,
         _ write: ([UInt8], Int) async throws -> Void
     ) async throws {
-        var last: InstallID?
-        if let cursor {
-            last = InstallationNames.open(app.number).installID(at: cursor)
-            if last == nil { throw Refusal(lines: ["\(cursor) is not a cursor of this app's exports."]) }
+        guard let position = InstallationNames.open(app.number).position(after: cursor) else {
+            throw Refusal(lines: ["\(cursor ?? "") is not a cursor of this app's exports."])
         }
         var count = 0
         try await write(export.encoder.header, 0)
-        try await audiences.export(audience, export.encoder.columns, after: last) { rows in
+        try await audiences.export(audience, export.encoder.columns, from: position) { rows in
             count += rows.count
             try await write(try export.encoder.encode(rows), count)
         }

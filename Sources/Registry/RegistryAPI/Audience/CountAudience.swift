@@ -21,20 +21,17 @@ extension RegistryService {
             }
             let audience = try await audience(body, of: call.app)
             let count = try await audiences.count(audience, explains: body.explains)
-            let sample = try await sample(of: audience, body.options, in: call.app)
+            let sample = try await sample(of: audience, body.options)
             let notes = AudienceNote.notes(on: audience, of: body, unknown: count.unknown)
             return .json(JSONWriter(count, notes, sample: sample))
         }
     }
 
-    /// The opaque ids of the first installations of the audience, in the order of an export; nil if none are wanted.
-    private func sample(of audience: Audience, _ option: SampleOption, in app: App) async throws -> [String]? {
+    /// The first opaque ids of the audience, those of marketing's first page; nil if none are wanted.
+    private func sample(of audience: Audience, _ option: SampleOption) async throws -> [String]? {
         guard let limit = option.limit else { return nil }
-        let names = try await opaqueNames(in: app)
-        let page = try await audiences.page(audience, after: nil, limit: limit, explains: false)
-        return page.items.map { item in
-            String(decoding: names.id(Array(item.installID.rawValue.utf8)), as: UTF8.self)
-        }
+        let page = try await audiences.page(audience, from: .opaqueID(after: nil), limit: limit, explains: false)
+        return page.items.compactMap(\.opaqueID?.text)
     }
 
     /// Counts by a flat filter in the query.

@@ -1,20 +1,37 @@
 import Basics
 import Crypto
-import Foundation
 import PushRegistry
+import Receipts
 
-/// The ids and cursors that a caller sees: senders see the real installation ids, marketing opaque ones.
+/// The ids and cursors that a caller sees: senders see the real installation ids, marketing opaque ones. Each sees its
+/// rows in the order of these ids.
 enum InstallationNames {
     case open(AppNumber)
-    case opaque(OpaqueNames)
+    case opaque(OpaqueCursors)
 
-    /// The cursor behind an installation.
+    /// The position after the row of a cursor; without one, that of the first row.
     ///
-    /// - Throws: `StoreError.failed`.
-    func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {
+    /// - Parameter text: nil: no cursor.
+    /// - Returns: nil for a text that is not a cursor of this app and this kind of caller.
+    func position(after text: String?) -> AudiencePosition? {
+        switch (self, text) {
+        case (.open, nil): return .start
+        case (.opaque, nil): return .opaqueID(after: nil)
+        case (.open(let app), let text?):
+            let prefix = "\(app.rawValue)."
+            guard text.hasPrefix(prefix), let last = try? InstallID(String(text.dropFirst(prefix.count))) else {
+                return nil
+            }
+            return .installID(after: last)
+        case (.opaque(let cursors), let text?): return cursors.id(at: text).map { .opaqueID(after: $0) }
+        }
+    }
+
+    /// The cursor of a row; nil if the page is not in the order of the caller's ids.
+    func cursor(of item: AudiencePage.Item) -> String? {
         switch self {
-        case .open: cursorStart + installID.withUnsafeBytes { Array($0) }
-        case .opaque(let names): try names.cursor(installID)
+        case .open: String(decoding: cursorStart, as: UTF8.self) + item.installID.rawValue
+        case .opaque(let cursors): item.opaqueID.map { String(decoding: cursors.cursor($0.bytes), as: UTF8.self) }
         }
     }
 
@@ -23,81 +40,53 @@ enum InstallationNames {
         if case .open(let app) = self { Array("\(app.rawValue).".utf8) } else { [] }
     }
 
-    /// Nil for a text that is not a cursor of this app and this kind of caller.
-    func installID(at text: String) -> InstallID? {
-        // A spreadsheet-safe CSV may have put an apostrophe before it.
-        let cursor = text.hasPrefix("'") ? String(text.dropFirst()) : text
-        switch self {
-        case .open(let app):
-            let prefix = "\(app.rawValue)."
-            return cursor.hasPrefix(prefix) ? try? InstallID(String(cursor.dropFirst(prefix.count))) : nil
-        case .opaque(let names): return names.installID(at: cursor)
-        }
+    /// The column from which a cursor is made.
+    var cursorColumn: ExportColumn {
+        if case .open = self { .installID } else { .opaqueID }
     }
 }
 
-/// Ids and cursors that reveal nothing without the app's secret key.
-struct OpaqueNames {
-    /// 128 bits of the digest: enough to avoid collisions in any fleet.
-    private static let idBytes = 16
-    /// The length of an AES-GCM nonce.
-    private static let nonceBytes = 12
+/// Cursors of opaque ids: the id, and a tag by which those of other apps and invented ones are refused.
+struct OpaqueCursors {
+    private static let tagBytes = 8
 
-    private let idKey: SymmetricKey
-    private let cursorKey: SymmetricKey
-    private let nonceKey: SymmetricKey
+    private let tags: HMAC<SHA256>
 
-    /// - Parameter key: the secret key of the app, known only to the service.
-    init(key: [UInt8]) {
-        let key = SymmetricKey(data: key)
-        idKey = Self.derived(key, for: "installation id")
-        cursorKey = Self.derived(key, for: "cursor")
-        nonceKey = Self.derived(key, for: "cursor nonce")
+    init(_ key: AppIdentityKey) {
+        tags = HMAC(key: SymmetricKey(derivedFrom: key.bytes, for: "cursors of opaque ids"))
     }
 
-    private static func derived(_ key: SymmetricKey, for use: String) -> SymmetricKey {
-        SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(use.utf8), using: key))
-    }
-
-    /// The opaque id, 32 hexadecimal digits. It never changes for an installation.
-    func id(_ installID: some ContiguousBytes) -> [UInt8] {
-        let digest = installID.withUnsafeBytes { HMAC<SHA256>.authenticationCode(for: $0, using: idKey) }
+    /// Hexadecimal digits: a spreadsheet does not take them for a formula.
+    func cursor(_ id: some Sequence<UInt8>) -> [UInt8] {
+        let id = Array(id)
+        var tag = tags
+        tag.update(data: id)
         var digits: [UInt8] = []
-        digits.reserveCapacity(2 * Self.idBytes)
-        for byte in digest.prefix(Self.idBytes) { digits.appendHex(byte) }
+        digits.reserveCapacity(2 * (id.count + Self.tagBytes))
+        for byte in id { digits.appendHex(byte) }
+        for byte in tag.finalize().prefix(Self.tagBytes) { digits.appendHex(byte) }
         return digits
     }
 
-    /// The encrypted installation id. The nonce is a digest of the id: random nonces would repeat under the same key
-    /// after some 2^32 rows, a few years of exports.
-    ///
-    /// - Throws: `StoreError.failed`.
-    func cursor(_ installID: some ContiguousBytes) throws -> [UInt8] {
-        let sealed = try installID.withUnsafeBytes { bytes in
-            let digest = HMAC<SHA256>.authenticationCode(for: bytes, using: nonceKey)
-            let nonce = try AES.GCM.Nonce(data: Array(digest).prefix(Self.nonceBytes))
-            return try AES.GCM.seal(bytes, using: cursorKey, nonce: nonce).combined
+    /// Nil for a text that is not a cursor of this app.
+    func id(at text: String) -> OpaqueID? {
+        let digits = Array(text.utf8)
+        guard digits.count == 2 * (OpaqueID.bytesCount + Self.tagBytes) else { return nil }
+        var bytes: [UInt8] = []
+        for start in stride(from: 0, to: 2 * OpaqueID.bytesCount, by: 2) {
+            guard let high = digits[start].hexDigitValue, let low = digits[start + 1].hexDigitValue else { return nil }
+            bytes.append(high << 4 | low)
         }
-        guard let sealed else { throw StoreError.failed("a cursor cannot be sealed") }
-        return Base64URL.text(of: sealed)
-    }
-
-    func installID(at cursor: String) -> InstallID? {
-        guard let bytes = Base64URL(cursor)?.bytes, let box = try? AES.GCM.SealedBox(combined: bytes),
-            let opened = try? AES.GCM.open(box, using: cursorKey)
-        else { return nil }
-        return try? InstallID(String(decoding: opened, as: UTF8.self))
+        // A cursor reveals nothing and allows nothing, so the comparison need not take constant time.
+        guard cursor(bytes) == digits else { return nil }
+        return OpaqueID(bytes)
     }
 }
 
 extension RegistryService {
     /// The ids and cursors that the caller sees.
-    func names(for call: AppCall) async throws -> InstallationNames {
+    func names(for call: AppCall) -> InstallationNames {
         if call.caller.has(any: [.sender]) { return .open(call.app.number) }
-        return .opaque(try await opaqueNames(in: call.app))
-    }
-
-    func opaqueNames(in app: App) async throws -> OpaqueNames {
-        OpaqueNames(key: try await audiences.identityKey(of: app.number))
+        return .opaque(OpaqueCursors(call.app.identityKey))
     }
 }

@@ -14,7 +14,7 @@ extension RegistryService {
             bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let bytes = try request.jsonBody()
-            let names = try await names(for: call)
+            let names = names(for: call)
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain", "message"]
@@ -28,11 +28,11 @@ extension RegistryService {
                 message = try await handedOut(reference, for: body.filter, by: call)
             }
             let page = try await audiences.page(
-                audience, after: body.options.after, limit: body.options.limit,
+                audience, from: body.options.position, limit: body.options.limit,
                 explains: body.explains)
             let receipts = try await receipts(of: page, message)
             audit.read("audience listed", ["installations": "\(page.items.count)"], by: call, in: request)
-            return .json(try JSONWriter(page, names, receipts))
+            return .json(JSONWriter(page, names, receipts))
         }
     }
 }
@@ -65,7 +65,7 @@ extension RegistryService {
 /// The members `limit`, `after` and `message`.
 private struct PageOptions {
     let limit: Int
-    let after: InstallID?
+    let position: AudiencePosition
     let message: MessageReference?
 
     /// Nil after a fault.
@@ -73,23 +73,23 @@ private struct PageOptions {
     /// - Throws: 403 for a message that the caller's role must not name.
     init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
         message = try MessageReference(root, caller)
-        guard let limit = root.limit() else { return nil }
+        let (limit, position) = (root.limit(), root.position("after", names))
+        guard let limit, let position else { return nil }
         self.limit = limit
-        after = root.cursor("after", names)
+        self.position = position
     }
 }
 
 extension JSONObject {
-    /// The installation behind which the page begins; nil after a fault.
-    func cursor(_ name: StaticString, _ names: InstallationNames) -> InstallID? {
-        guard let value = value(name), let text = value.string(scalarsMax: 4 * Device.textScalarsMax) else {
-            return nil
-        }
-        guard let installID = names.installID(at: text) else {
+    /// The position at which the rows begin; nil after a fault.
+    func position(_ name: StaticString, _ names: InstallationNames) -> AudiencePosition? {
+        guard let value = value(name) else { return names.position(after: nil) }
+        guard let text = value.string(scalarsMax: 4 * Device.textScalarsMax) else { return nil }
+        guard let position = names.position(after: text) else {
             value.refuse(.invalidCursor, "Not a cursor of this list.")
             return nil
         }
-        return installID
+        return position
     }
 }
 
@@ -97,11 +97,8 @@ extension JSONWriter {
     /// `{asOf, installations: […], next}`.
     ///
     /// - Parameter receipts: one for each installation, or none.
-    fileprivate init(_ page: AudiencePage, _ names: InstallationNames, _ receipts: [String]) throws {
+    fileprivate init(_ page: AudiencePage, _ names: InstallationNames, _ receipts: [String]) {
         let last = page.hasMore ? page.items.last : nil
-        let next = try last.map {
-            String(decoding: try names.cursor(Array($0.installID.rawValue.utf8)), as: UTF8.self)
-        }
         self.init(capacity: 256 * (page.items.count + 1))
         object { writer in
             writer.member("asOf", page.asOf.description)
@@ -111,7 +108,7 @@ extension JSONWriter {
                     writer.item(item, names, receipt: receipts.isEmpty ? nil : receipts[index])
                 }
             }
-            writer.member("next", next)
+            writer.member("next", last.flatMap(names.cursor))
             writer.member(page.plan)
         }
     }
@@ -119,9 +116,7 @@ extension JSONWriter {
     private mutating func item(_ item: AudiencePage.Item, _ names: InstallationNames, receipt: String?) {
         object { writer in
             switch names {
-            case .opaque(let names):
-                let id = names.id(Array(item.installID.rawValue.utf8))
-                writer.member("id", String(decoding: id, as: UTF8.self))
+            case .opaque: writer.member("id", item.opaqueID?.text)
             case .open:
                 writer.member("installId", item.installID.rawValue)
                 writer.member("provider", item.provider)

@@ -23,10 +23,6 @@ enum AudienceSessionStatements {
             pg_snapshot_xmin(pg_current_snapshot())::text::bigint, \(sql: DatabaseIdentityStatements.sql)
         """)
 
-    /// POST …/audience/installations and export: reads the key that hides installation ids.
-    static let identityKey = PreparedSQL(
-        "SELECT identity_key FROM app WHERE id = $1")
-
     // MARK: Plans
 
     /// Audience calls with `explain`: reads the size of the table.

@@ -1,5 +1,7 @@
+import Crypto
 import PostgresClient
 import PushRegistry
+import Receipts
 
 /// The SQL of one audience in one snapshot.
 struct AudienceStatements {
@@ -40,12 +42,12 @@ struct AudienceStatements {
             """
     }
 
-    func page(after: InstallID?, limit: Int) -> PostgresSQL {
+    func page(from position: AudiencePosition, limit: Int) -> PostgresSQL {
         """
         \(sql: with(audience.filter.fields))
-        SELECT install_id, provider::text, token, p256dh, auth, generation, cell, user_id \
-        \(sql: matching(audience.filter.fields))\
-        \(sql: beyond(after)) ORDER BY install_id LIMIT \(Int64(limit))
+        SELECT install_id, provider::text, token, p256dh, auth, generation, cell, user_id, \
+        \(sql: order(of: position)) AS place \(sql: matching(audience.filter.fields))\
+        \(sql: beyond(position)) ORDER BY place LIMIT \(Int64(limit))
         """
     }
 
@@ -90,19 +92,14 @@ struct AudienceStatements {
             """
     }
 
-    func export(_ columns: [ExportColumn], after: InstallID?) -> PostgresSQL {
+    func export(_ columns: [ExportColumn], from position: AudiencePosition) -> PostgresSQL {
         let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
         let used = audience.filter.fields.union(fields)
         return """
             \(sql: with(used)) SELECT \(sql: columns.map(cell).joined(separator: ", ")) \
-            \(sql: matching(used))\(sql: beyond(after)) ORDER BY install_id
+            \(sql: matching(used))\(sql: beyond(position)) ORDER BY \(sql: order(of: position))
             """
     }
-}
-
-// MARK: - Examples
-
-extension AudienceStatements {
 }
 
 // MARK: - Parts
@@ -127,8 +124,28 @@ extension AudienceStatements {
 
     private var predicate: PostgresSQL { AudiencePredicate(asOf: asOf).sql(audience.filter) }
 
-    private func beyond(_ installID: InstallID?) -> PostgresSQL {
-        installID.map { " AND install_id > \($0.rawValue)" } ?? ""
+    private func order(of position: AudiencePosition) -> PostgresSQL {
+        switch position {
+        case .installID: "install_id"
+        case .opaqueID: opaqueID
+        }
+    }
+
+    private func beyond(_ position: AudiencePosition) -> PostgresSQL {
+        switch position {
+        case .installID(let last): last.map { " AND install_id > \($0.rawValue)" } ?? ""
+        case .opaqueID(let last): last.map { " AND \(sql: opaqueID) > \($0.bytes)" } ?? ""
+        }
+    }
+
+    /// The `OpaqueID` of a row. A digest of key and id without an HMAC, whose two rounds cost twice as much: half of
+    /// the digest does not let anybody continue it. With a key of 16 bytes, a UUID fits into one block of SHA-256.
+    private var opaqueID: PostgresSQL {
+        let key = SymmetricKey(derivedFrom: audience.identityKey.bytes, for: "opaque ids")
+        let bytes = key.withUnsafeBytes { Array($0.prefix(OpaqueID.bytesCount)) }
+        return """
+            substr(sha256(\(bytes)::bytea || convert_to(install_id, 'UTF8')), 1, \(Int32(OpaqueID.bytesCount)))
+            """
     }
 
     /// The key of a group: equal versions are one group, however they are written.
@@ -167,6 +184,7 @@ extension AudienceStatements {
     private func cell(_ column: ExportColumn) -> PostgresSQL {
         switch column {
         case .installID: "install_id"
+        case .opaqueID: opaqueID
         case .token: "token"
         case .generation: "generation"
         case .userID: "user_id"
@@ -193,7 +211,7 @@ extension AudienceStatements {
 }
 
 extension AudiencePage.Item {
-    init(_ row: PostgresRow) throws {
+    init(_ row: PostgresRow, from position: AudiencePosition) throws {
         let provider = try row.decode(1, as: String.self)
         let (token, known) = (try row.decode(2, as: String?.self), Provider(rawValue: provider))
         let (p256dh, auth) = (try row.decode(3, as: String?.self), try row.decode(4, as: String?.self))
@@ -202,6 +220,11 @@ extension AudiencePage.Item {
         self.init(
             installID: try InstallID(row.decode(0)), provider: provider,
             token: try known.flatMap { provider in try token.map { try Token($0, of: provider) } }, keys: keys,
-            generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7))
+            generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7),
+            opaqueID: position.isOfOpaqueIDs ? OpaqueID(try row.decode(8)) : nil)
     }
+}
+
+extension AudiencePosition {
+    fileprivate var isOfOpaqueIDs: Bool { if case .opaqueID = self { true } else { false } }
 }

@@ -72,15 +72,15 @@ public struct PostgresAudienceStore: AudienceStore {
     }
 
     public func page(
-        _ audience: Audience, after: InstallID?, limit: Int, explains: Bool
+        _ audience: Audience, from position: AudiencePosition, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
         // One more row than requested shows whether another page follows.
         try await query(audience, explains: explains) {
-            $0.page(after: after, limit: limit + 1)
+            $0.page(from: position, limit: limit + 1)
         } decode: { rows, asOf, plan, _, _ in
             AudiencePage(
-                asOf: asOf, items: try rows.prefix(limit).map(AudiencePage.Item.init), hasMore: rows.count > limit,
-                plan: plan)
+                asOf: asOf, items: try rows.prefix(limit).map { try AudiencePage.Item($0, from: position) },
+                hasMore: rows.count > limit, plan: plan)
         }
     }
 
@@ -122,18 +122,6 @@ public struct PostgresAudienceStore: AudienceStore {
         let repeated = try row.decode(6, as: [String].self)
             .map { AudienceWaves.ClockChange(timeZone: $0, skippedTo: nil) }
         return (skipped + repeated).sorted { $0.timeZone < $1.timeZone }
-    }
-
-    public func identityKey(of app: AppNumber) async throws -> [UInt8] {
-        try await sessions.withTransaction([]) { connection, _ in
-            let results = try await connection.execute([
-                PostgresStatement(AudienceSessionStatements.identityKey, app.rawValue),
-                PostgresStatement(AudienceSessionStatements.commit),
-            ])
-            // A standby that lags does not have a new app yet.
-            guard let row = results[0].first else { throw StoreError.unavailable }
-            return try row.decode(0)
-        }
     }
 
     /// The rows of a result.
@@ -260,7 +248,7 @@ extension PostgresAudienceStore {
     }
 
     public func export(
-        _ audience: Audience, _ columns: [ExportColumn], after: InstallID?,
+        _ audience: Audience, _ columns: [ExportColumn], from position: AudiencePosition,
         _ consume: (ExportRows) async throws -> Void
     ) async throws {
         let deadline = sessions.limits.exportDeadline
@@ -268,7 +256,7 @@ extension PostgresAudienceStore {
             let asOf = moment.asOf
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
             let copy = ExportCopy(connection: connection, deadline: deadline)
-            try await copy.read(statements.export(columns, after: after), consume)
+            try await copy.read(statements.export(columns, from: position), consume)
             _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.commit))
         }
     }

@@ -35,13 +35,14 @@ struct DemoCampaign {
             title: "Spring sale", labels: [.init(name: "season", value: "spring")], isRecorded: true)
         let message = try await messages.put(try MessageName(Self.message), content, in: app.number, at: sentAt).message
         guard let sealer = ReceiptSealer(message, of: app, ReceiptKeys()) else { return }
-        let everybody = Audience(app: app.number, filter: .all([]), include: .reachable, topics: app.topics)
-        var last: InstallID?
+        let everybody = Audience(.everybody, include: .reachable, of: app)
+        var position = AudiencePosition.start
         for _ in 0..<(Self.targetsMax / Self.targetsPerPage) {
-            let page = try await audiences.page(everybody, after: last, limit: Self.targetsPerPage, explains: false)
+            let page = try await audiences.page(
+                everybody, from: position, limit: Self.targetsPerPage, explains: false)
             try await send(message, to: page.items, sealer, of: app, at: sentAt)
             try await choose(page.items, of: app)
-            last = page.items.last?.installID
+            position = .installID(after: page.items.last?.installID)
             guard page.hasMore else { return }
         }
     }

@@ -15,7 +15,7 @@ extension RegistryService {
             bodyBytesMax: AudienceLimits.bodyBytesMax
         ) { request, call in
             let bytes = try exportBody(of: request)
-            let names = try await names(for: call)
+            let names = names(for: call)
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app),
@@ -27,9 +27,8 @@ extension RegistryService {
             let (audience, options) = (try await audience(body, of: call.app), body.options)
             var message: HandedOutMessage?
             if let reference = options.message { message = try await handedOut(reference, for: body.filter, by: call) }
-            let ids = options.fields.contains(.id) ? try await opaqueNames(in: call.app) : nil
             let encoder = ExportEncoder(
-                options.fields, options.format, names, ids: ids, message: message,
+                options.fields, options.format, names, message: message,
                 isSpreadsheetSafe: options.isSpreadsheetSafe, spreadsheet: options.spreadsheet)
             let slot = try await audiences.makeExportSlot()
             audit.read("audience export begun", options.metadata, by: call, in: request)
@@ -42,7 +41,7 @@ extension RegistryService {
                 ],
                 body: .stream { writer in
                     defer { withExtendedLifetime(slot) {} }
-                    let rows = try await export(audience, encoder, after: options.after, to: writer)
+                    let rows = try await export(audience, encoder, from: options.position, to: writer)
                     audit.read("audience export ended", ["rows": "\(rows)"], by: call, in: request)
                 })
         }
@@ -59,13 +58,13 @@ extension RegistryService {
 
     /// - Returns: the number of rows.
     private func export(
-        _ audience: Audience, _ encoder: ExportEncoder, after: InstallID?, to writer: ResponseBodyWriter
+        _ audience: Audience, _ encoder: ExportEncoder, from position: AudiencePosition, to writer: ResponseBodyWriter
     ) async throws -> Int {
         var count = 0
         var batch = HandedOutMessage.Batch()
         do {
             try await writer.write(encoder.header)
-            try await audiences.export(audience, encoder.columns, after: after) { rows in
+            try await audiences.export(audience, encoder.columns, from: position) { rows in
                 let bytes = try encoder.encode(rows, &batch)
                 // Targets are stored before their rows are sent. Other rows are counted many at a time.
                 if let message = encoder.message, !batch.targets.isEmpty || batch.rows >= Self.countedRows {
@@ -98,7 +97,7 @@ enum SpreadsheetSeparator: String, Sendable, CaseIterable {
 struct ExportOptions: Sendable {
     let format: ExportFormat
     let fields: [ExportField]
-    let after: InstallID?
+    let position: AudiencePosition
     /// Whether the CSV is safe to open in a spreadsheet: any client can set the carrier and the device model. True by
     /// default for marketing, false for senders, whose programs need every byte unchanged.
     let isSpreadsheetSafe: Bool
@@ -112,11 +111,12 @@ struct ExportOptions: Sendable {
     init?(_ root: JSONObject, _ names: InstallationNames, _ caller: Caller) throws(RefusedCall) {
         message = try MessageReference(root, caller)
         format = Self.choice("format", root) ?? .ndjson
-        after = root.cursor("after", names)
+        let position = root.position("after", names)
         isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
         spreadsheet = Self.choice("spreadsheetSeparator", root)
-        guard let fields = try Self.fields(root, format, caller) else { return nil }
+        guard let fields = try Self.fields(root, format, caller), let position else { return nil }
         self.fields = fields
+        self.position = position
     }
 
     /// Nil without the member, and after a fault.

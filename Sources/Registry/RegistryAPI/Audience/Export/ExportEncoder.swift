@@ -10,7 +10,6 @@ struct ExportEncoder: Sendable {
         case cell(ExportColumn.Kind)
         /// Two cells: `p256dh` and `auth`.
         case keys
-        case id
         case cursor
         case receipt
     }
@@ -29,7 +28,6 @@ struct ExportEncoder: Sendable {
     private let isSpreadsheetSafe: Bool
     private let spreadsheet: SpreadsheetSeparator?
     private let names: InstallationNames
-    private let ids: OpaqueNames?
     let message: HandedOutMessage?
     /// The cells of a row from which its receipt is sealed.
     private let receiptCells: (installation: Int, cell: Int, user: Int?)
@@ -40,23 +38,21 @@ struct ExportEncoder: Sendable {
 
     /// - Parameters:
     ///   - fields: in CSV, the cursor moves to the end.
-    ///   - ids: required for the field `id`.
     ///   - message: the message whose receipts stand before the cursor, if there is one.
     ///   - isSpreadsheetSafe: whether texts in CSV that a spreadsheet would run as formulas get an apostrophe.
     ///   - spreadsheet: what a spreadsheet expects between cells. CSV then begins with a byte order mark.
     init(
-        _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames, ids: OpaqueNames? = nil,
+        _ fields: [ExportField], _ format: ExportFormat, _ names: InstallationNames,
         message: HandedOutMessage? = nil, isSpreadsheetSafe: Bool = false, spreadsheet: SpreadsheetSeparator? = nil
     ) {
         self.format = format
         self.isSpreadsheetSafe = isSpreadsheetSafe && format == .csv
         self.spreadsheet = spreadsheet
         self.names = names
-        self.ids = ids
         cursorStart = names.cursorStart
         self.message = message
         self.fields = Self.ordered(fields, format, receipt: message?.message.content.isRecorded)
-        columns = Self.columns(of: self.fields)
+        columns = Self.columns(of: self.fields, cursor: names.cursorColumn)
         receiptCells = (
             columns.firstIndex(of: .installID) ?? 0, columns.firstIndex(of: .cell) ?? 0,
             columns.firstIndex(of: .userID)
@@ -66,7 +62,8 @@ struct ExportEncoder: Sendable {
         for field in self.fields {
             let start = prefixes.count
             prefixes += Self.prefix(field, format, spreadsheet, isFirst: parts.isEmpty)
-            parts.append(Self.part(field, prefix: start..<prefixes.count, columns))
+            let cell = columns.firstIndex(of: field.columns(cursor: names.cursorColumn)[0]) ?? 0
+            parts.append(Part(prefix: start..<prefixes.count, content: Self.content(of: field), cell: cell))
         }
         (self.prefixes, self.parts) = (prefixes, parts)
         end = Array((format == .csv ? "\r\n" : "}\n").utf8)
@@ -84,8 +81,8 @@ struct ExportEncoder: Sendable {
     }
 
     /// The columns of the fields, without duplicates.
-    private static func columns(of fields: [ExportField]) -> [ExportColumn] {
-        fields.flatMap(\.columns).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    private static func columns(of fields: [ExportField], cursor: ExportColumn) -> [ExportColumn] {
+        fields.flatMap { $0.columns(cursor: cursor) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
 
     private static func prefix(
@@ -97,16 +94,14 @@ struct ExportEncoder: Sendable {
         }
     }
 
-    private static func part(_ field: ExportField, prefix: Range<Int>, _ columns: [ExportColumn]) -> Part {
-        let content: Content =
-            switch field {
-            case .column(let column): .cell(column.kind)
-            case .keys: .keys
-            case .id: .id
-            case .cursor: .cursor
-            case .receipt: .receipt
-            }
-        return Part(prefix: prefix, content: content, cell: columns.firstIndex(of: field.columns[0]) ?? 0)
+    private static func content(of field: ExportField) -> Content {
+        switch field {
+        case .column(let column): .cell(column.kind)
+        case .keys: .keys
+        case .id: .cell(.opaqueID)
+        case .cursor: .cursor
+        case .receipt: .receipt
+        }
     }
 
     /// The header line of CSV; empty for NDJSON.
@@ -118,7 +113,7 @@ struct ExportEncoder: Sendable {
 
     /// The rows as text, one line each.
     ///
-    /// - Throws: `StoreError.failed` if an id or a cursor cannot be created.
+    /// - Throws: `StoreError.failed`, with a message only.
     func encode(_ rows: ExportRows) throws(StoreError) -> [UInt8] {
         var batch = HandedOutMessage.Batch()
         return try encode(rows, &batch)
@@ -126,7 +121,7 @@ struct ExportEncoder: Sendable {
 
     /// The rows as text, one line each. Those with a receipt are added to the batch.
     ///
-    /// - Throws: `StoreError.failed` if an id, a cursor or a receipt cannot be created.
+    /// - Throws: `StoreError.failed` if a receipt cannot be created.
     func encode(_ rows: ExportRows, _ batch: inout HandedOutMessage.Batch) throws(StoreError) -> [UInt8] {
         let encoder: ReceiptEncoder? = if let message { try ReceiptEncoder(message.sealer) } else { nil }
         var (bytes, isComplete) = ([UInt8](), true)
@@ -138,13 +133,13 @@ struct ExportEncoder: Sendable {
                     if case .receipt = part.content {
                         appendReceipt(encoder, content, cells, to: &bytes, &batch, &isComplete)
                     } else {
-                        append(part, content, cells, to: &bytes, &isComplete)
+                        append(part, content, cells, to: &bytes)
                     }
                 }
                 bytes.append(contentsOf: end)
             }
         }
-        guard isComplete else { throw .failed("the ids and cursors of an export cannot be created") }
+        guard isComplete else { throw .failed("the receipts of an export cannot be created") }
         return bytes
     }
 
@@ -152,7 +147,7 @@ struct ExportEncoder: Sendable {
     private static let spareBytesPerRow = 160
 
     private func append(
-        _ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8], _ isComplete: inout Bool
+        _ part: Part, _ content: RawSpan, _ cells: [ExportRows.Cell], to bytes: inout [UInt8]
     ) {
         let cell = cells[part.cell]
         guard cell.count >= 0 else { return appendMissing(to: &bytes) }
@@ -160,8 +155,7 @@ struct ExportEncoder: Sendable {
         case .cell(.text): cell.withBytes(of: content) { append($0, to: &bytes) }
         case .cell(let kind): cell.withBytes(of: content) { append($0, kind, to: &bytes) }
         case .keys: appendKeys(cell, cells[part.cell + 1], content, to: &bytes)
-        case .id: cell.withBytes(of: content) { id in appendID(id, to: &bytes, &isComplete) }
-        case .cursor: cell.withBytes(of: content) { id in appendCursor(id, to: &bytes, &isComplete) }
+        case .cursor: cell.withBytes(of: content) { appendCursor($0, to: &bytes) }
         case .receipt: break
         }
     }
@@ -200,6 +194,10 @@ extension ExportEncoder {
         case .location: appendLocation(cell, to: &bytes)
         case .json where format == .ndjson: bytes.append(contentsOf: cell)
         case .json: append(cell, to: &bytes)
+        case .opaqueID:
+            var digits: [UInt8] = []
+            for byte in cell { digits.appendHex(byte) }
+            digits.withUnsafeBytes { append($0, to: &bytes) }
         }
     }
 
@@ -232,23 +230,10 @@ extension ExportEncoder {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    private func appendID(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isComplete: inout Bool) {
-        guard let ids else {
-            isComplete = false
-            return
-        }
-        ids.id(Array(installID)).withUnsafeBytes { append($0, to: &bytes) }
-    }
-
-    private func appendCursor(_ installID: UnsafeRawBufferPointer, to bytes: inout [UInt8], _ isComplete: inout Bool) {
+    private func appendCursor(_ id: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         switch names {
-        case .open: append(installID, after: cursorStart, to: &bytes)
-        case .opaque(let names):
-            guard let cursor = try? names.cursor(Array(installID)) else {
-                isComplete = false
-                return
-            }
-            cursor.withUnsafeBytes { append($0, to: &bytes) }
+        case .open: append(id, after: cursorStart, to: &bytes)
+        case .opaque(let cursors): cursors.cursor(id).withUnsafeBytes { append($0, to: &bytes) }
         }
     }
 

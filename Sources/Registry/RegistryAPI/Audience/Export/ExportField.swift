@@ -43,6 +43,7 @@ enum ExportField: Hashable, Sendable {
         case .column(.p256dh): "p256dh"
         case .column(.auth): "auth"
         case .column(.cell): "cell"
+        case .column(.opaqueID): "id"
         case .keys: "keys"
         case .column(.field(let field)): field.rawValue
         case .id: "id"
@@ -52,11 +53,14 @@ enum ExportField: Hashable, Sendable {
     }
 
     /// The columns to read; at least one.
-    var columns: [ExportColumn] {
+    ///
+    /// - Parameter cursor: the column from which a cursor is made.
+    func columns(cursor: ExportColumn) -> [ExportColumn] {
         switch self {
         case .column(let column): [column]
         case .keys: [.p256dh, .auth]
-        case .id, .cursor: [.installID]
+        case .id: [.opaqueID]
+        case .cursor: [cursor]
         case .receipt(let isRecorded): [.installID, .cell] + (isRecorded ? [.userID] : [])
         }
     }
