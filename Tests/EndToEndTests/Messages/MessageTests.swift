@@ -150,13 +150,30 @@ extension EndToEnd {
                 request.body = Array((lines.map(\.text).joined(separator: "\n") + "\nnot JSON\n").utf8)
                 return try await app.registry.client.response(to: request).json
             }
-            #expect(
-                try await accept("sale", lines)
-                    == ["received": 9, "accepted": 2, "duplicate": 2, "unknown": 1, "invalid": 4])
-            #expect(
-                try await accept("plain", [["installId": "a"]])
-                    == ["received": 2, "accepted": 0, "duplicate": 0, "unknown": 1, "invalid": 1])
+            let result = try await accept("sale", lines)
+            let names = ["received", "accepted", "duplicate", "unknown", "invalid"]
+            #expect(names.map { result[$0] } == [9, 2, 2, 1, 4])
+            let faults = result["errors"].array.map { "\($0["index"].integer ?? -1) \($0["pointer"].string ?? "")" }
+            #expect(faults == ["5 /receipt", "6 /receipt", "7 ", "8 "], "\(result)")
+            let unrecorded = try await accept("plain", [["installId": "a"]])
+            #expect(names.map { unrecorded[$0] } == [2, 0, 0, 1, 1])
             #expect(try await app.counts(of: "sale") == MessageNumbers(targeted: 3, accepted: 2))
+        }
+
+        /// As for feedback.
+        @Test func accepted_isReadByItsFirstCharacter_withoutContentType() async throws {
+            let app = try await RegistryApp.make()
+            try await app.putMessage("sale")
+            for (text, status, invalid) in [
+                (#"[{"installId":"a"},{"instalId":"a"}]"#, 200, 1), ("{\"installId\":\"a\"}\n7", 200, 1),
+                ("hello", 400, 0), ("", 400, 0),
+            ] {
+                var request = app.request("POST", "/messages/sale/accepted", nil, by: .role(.sender))
+                request.body = Array(text.utf8)
+                let response = try await app.registry.client.response(to: request)
+                #expect(response.status == status && response.json["invalid"].integer ?? 0 == invalid, "\(text)")
+                #expect(response.json["unknown"].integer ?? 0 == invalid, "\(text): \(response.text)")
+            }
         }
 
         @Test func breakdown_usesTheCellWhenHandedOut_andHidesSmallGroupsFromMarketing() async throws {

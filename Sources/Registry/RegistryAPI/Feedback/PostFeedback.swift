@@ -37,24 +37,20 @@ extension RegistryService {
             writer.member("outdated", counts[.outdated])
             writer.member("unknown", counts[.unknown])
             writer.member("ignored", counts[.ignored])
-            writer.member("invalid", body.invalid)
-            if body.invalid > 0 { writer.errors(body.errors) }
+            writer.invalidItems(of: body)
         }
         return .json(writer)
     }
 }
 
-extension JSONWriter {
-    fileprivate mutating func errors(_ errors: [FeedbackBody.ItemFault]) {
-        name("errors")
-        array { writer in
-            for error in errors {
-                writer.object { writer in
-                    writer.member("index", error.index)
-                    writer.member("pointer", error.fault.pointer)
-                    writer.member("detail", error.fault.detail)
-                }
-            }
-        }
+/// The body of feedback.
+typealias FeedbackBody = ListBody<FeedbackItem>
+
+extension FeedbackBody {
+    /// - Parameter receivedAt: the time by which timestamps are checked for plausibility.
+    static func parse(
+        _ bytes: [UInt8], as form: ListForm?, app: AppNumber, receivedAt: Timestamp = .now()
+    ) throws -> FeedbackBody {
+        try parse(bytes, as: form) { FeedbackItem($0, of: app, receivedAt: receivedAt) }
     }
 }

@@ -14,76 +14,69 @@ extension RegistryService {
             .post, Self.messagePattern + "/accepted", allowing: [.sender], bodyBytesMax: bodyLimits.feedbackBytesMax
         ) { request, call in
             let (bytes, form) = try request.listBody()
-            let lines = try await parsing(bytes.count) { try Self.items(of: bytes, as: form) }
-            guard lines.count <= FeedbackBody.itemsMax else { throw APIError.tooManyItems(max: FeedbackBody.itemsMax) }
             let message = try await message(of: call, in: request)
             // Outside of the event loop: opening thousands of receipts takes tens of milliseconds.
             let (app, keys) = (call.app, receiptKeys)
-            let accepted = await offLoop { AcceptedLines(lines, of: message, app, keys, at: .now()) }
-            return .json(try await count(accepted, of: message, in: app.number))
-        }
-    }
-
-    /// The texts of the items: lines, or the elements of an array.
-    private static func items(of bytes: [UInt8], as form: ListForm?) throws(JSONFaults) -> [ArraySlice<UInt8>] {
-        guard form == .array else {
-            return bytes.split(separator: UInt8(ascii: "\n")).filter { line in
-                !line.allSatisfy { [0x20, 0x09, 0x0D].contains($0) }
+            let parsed = try await offLoop {
+                let (hasher, now) = (InstallationHasher(app.identityKey), Timestamp.now())
+                return try ListBody.parse(bytes, as: form) {
+                    AcceptedItem($0, of: message, app, keys, hasher, at: now)
+                }
             }
+            return .json(try await count(parsed, of: message, in: app.number))
         }
-        let document = try JSONDocument(bytes)
-        guard let array = document.root.array(elementsMax: .max) else { throw JSONFaults(document.faults) }
-        return array.map(\.rawBytes)
     }
 
-    private func count(_ lines: AcceptedLines, of message: Message, in app: AppNumber) async throws -> JSONWriter {
-        let proven = try await messages.count(lines.receipts, of: app)
-        let named = try await messages.count(.accepted, at: lines.installations, for: message.number, of: app)
+    fileprivate func count(
+        _ body: ListBody<AcceptedItem>, of message: Message, in app: AppNumber
+    ) async throws -> JSONWriter {
+        let receipts = body.items.compactMap { if case .receipt(let report) = $0 { report } else { nil } }
+        let installations = body.items.compactMap { if case .installation(let hash) = $0 { hash } else { nil } }
+        let proven = try await messages.count(receipts, of: app)
+        let named = try await messages.count(.accepted, at: installations, for: message.number, of: app)
         let accepted = proven.count { $0 } + named.count { $0 == .counted }
         let unknown = named.count { $0 == .unknown }
         var writer = JSONWriter()
         writer.object { writer in
-            writer.member("received", proven.count + named.count + lines.invalid)
+            writer.member("received", body.items.count + body.invalid)
             writer.member("accepted", accepted)
             writer.member("duplicate", proven.count + named.count - accepted - unknown)
             writer.member("unknown", unknown)
-            writer.member("invalid", lines.invalid)
+            writer.invalidItems(of: body)
         }
         return writer
     }
 }
 
-/// The lines `{"receipt"}` or `{"installId"}`.
-private struct AcceptedLines: Sendable {
-    private(set) var receipts: [ReceiptReport] = []
-    private(set) var installations: [InstallationHash] = []
-    private(set) var invalid = 0
+/// `{"receipt"}` or `{"installId"}`. If both are sent, the receipt counts.
+private enum AcceptedItem: Sendable {
+    case receipt(ReceiptReport)
+    case installation(InstallationHash)
 
-    init(_ lines: [ArraySlice<UInt8>], of message: Message, _ app: App, _ keys: ReceiptKeys, at now: Timestamp) {
-        let hasher = InstallationHasher(app.identityKey)
-        for line in lines {
-            guard let document = try? JSONDocument(Array(line)), let root = document.root.object() else {
-                invalid += 1
-                continue
+    /// Nil after a fault.
+    init?(
+        _ value: JSONValue, of message: Message, _ app: App, _ keys: ReceiptKeys, _ hasher: InstallationHasher,
+        at now: Timestamp
+    ) {
+        guard let root = value.object() else { return nil }
+        root.refuseUnknownMembers(besides: ["receipt", "installId"])
+        if let receipt = root.value("receipt") {
+            guard let text = receipt.string(scalarsMax: Device.textScalarsMax) else { return nil }
+            guard let content = Receipt(text)?.open(app, keys), content.message == message.number,
+                content.expiresAt > now
+            else {
+                receipt.refuse(.unknownValue, "This is not a receipt of the message, or it has expired.")
+                return nil
             }
-            root.refuseUnknownMembers(besides: ["receipt", "installId"])
-            let receipt = root.string("receipt", scalarsMax: Device.textScalarsMax)
-            let installID = root.string("installId", scalarsMax: Device.textScalarsMax).flatMap { try? InstallID($0) }
-            if !document.faults.isEmpty {
-                invalid += 1
-            } else if let receipt {
-                if let content = Receipt(receipt)?.open(app, keys), content.message == message.number,
-                    content.expiresAt > now
-                {
-                    receipts.append(ReceiptReport(content, .accepted, at: nil))
-                } else {
-                    invalid += 1
-                }
-            } else if let installID {
-                installations.append(hasher.hash(installID))
-            } else {
-                invalid += 1
-            }
+            self = .receipt(ReceiptReport(content, .accepted, at: nil))
+        } else if let install = root.value("installId") {
+            guard let text = install.string(scalarsMax: Device.textScalarsMax),
+                let id = install.parsed({ () throws(InvalidValue) in try InstallID(text) })
+            else { return nil }
+            self = .installation(hasher.hash(id))
+        } else {
+            value.refuse(.required, "An item needs receipt or installId.")
+            return nil
         }
     }
 }

@@ -1,20 +1,12 @@
-import PushRegistry
 import StrictJSON
 
-/// The body of `POST /v1/apps/{app}/feedback`: a JSON array, or one JSON text per line (NDJSON). Invalid items are
-/// skipped and their faults are listed; the others are applied.
-struct FeedbackBody: Sendable {
-    static let itemsMax = 10_000
-    static let faultsMax = 100
+/// A list in a body: a JSON array, or one JSON text per line (NDJSON). Invalid items are skipped and their faults are
+/// listed; the others are applied.
+struct ListBody<Item: Sendable>: Sendable {
+    static var itemsMax: Int { 10_000 }
+    static var faultsMax: Int { 100 }
 
-    struct ItemFault: Sendable {
-        /// The item's index, from 0.
-        let index: Int
-        /// Its pointer begins at the item.
-        let fault: JSONFault
-    }
-
-    private(set) var items: [FeedbackItem] = []
+    private(set) var items: [Item] = []
     /// The number of invalid items.
     private(set) var invalid = 0
     /// The first `faultsMax` faults.
@@ -24,19 +16,12 @@ struct FeedbackBody: Sendable {
     ///
     /// - Parameters:
     ///   - form: the form by the Content-Type; nil if the first character decides.
-    ///   - receivedAt: the time by which timestamps are checked for plausibility.
+    ///   - readItem: reads an item, and returns nil after a fault. It is called once for each item.
     /// - Throws: `JSONFaults` for a body of neither form; `APIError.tooManyItems`.
     static func parse(
-        _ bytes: [UInt8], as form: ListForm?, app: AppNumber, receivedAt: Timestamp = .now()
-    ) throws -> FeedbackBody {
-        try parse(bytes, as: form) { FeedbackItem($0, of: app, receivedAt: receivedAt) }
-    }
-
-    /// - Parameter readItem: reads an item, and returns nil after a fault. It is called once for each item.
-    static func parse(
-        _ bytes: [UInt8], as form: ListForm?, by readItem: (JSONValue) -> FeedbackItem?
-    ) throws -> FeedbackBody {
-        var body = FeedbackBody()
+        _ bytes: [UInt8], as form: ListForm?, by readItem: (JSONValue) -> Item?
+    ) throws -> ListBody {
+        var body = ListBody()
         switch form ?? (bytes.first { !isSpace($0) } == UInt8(ascii: "{") ? .lines : .array) {
         case .array: try body.readArray(bytes, by: readItem)
         case .lines: try body.readLines(bytes, isStated: form != nil, by: readItem)
@@ -53,9 +38,9 @@ struct FeedbackBody: Sendable {
 
 // MARK: - The list
 
-extension FeedbackBody {
+extension ListBody {
     /// An invalid body costs no more than a valid one, so each item is parsed once, as a document of its own.
-    private mutating func readArray(_ bytes: [UInt8], by readItem: (JSONValue) -> FeedbackItem?) throws {
+    private mutating func readArray(_ bytes: [UInt8], by readItem: (JSONValue) -> Item?) throws {
         guard var elements = try JSONElements(bytes) else {
             let document = try JSONDocument(bytes)
             _ = document.root.array(elementsMax: .max)
@@ -74,7 +59,7 @@ extension FeedbackBody {
 
     /// - Parameter isStated: whether the Content-Type determined the form.
     private mutating func readLines(
-        _ bytes: [UInt8], isStated: Bool, by readItem: (JSONValue) -> FeedbackItem?
+        _ bytes: [UInt8], isStated: Bool, by readItem: (JSONValue) -> Item?
     ) throws {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).filter { !$0.allSatisfy(Self.isSpace) }
         guard lines.count <= Self.itemsMax else { throw APIError.tooManyItems(max: Self.itemsMax) }
@@ -89,7 +74,7 @@ extension FeedbackBody {
         }
     }
 
-    private mutating func read(_ document: JSONDocument, by readItem: (JSONValue) -> FeedbackItem?) {
+    private mutating func read(_ document: JSONDocument, by readItem: (JSONValue) -> Item?) {
         let item = readItem(document.root)
         do throws(JSONFaults) {
             try document.check()
@@ -104,5 +89,31 @@ extension FeedbackBody {
         let index = items.count + invalid
         invalid += 1
         errors += faults.prefix(Self.faultsMax - errors.count).map { ItemFault(index: index, fault: $0) }
+    }
+}
+
+/// A fault of an item of a list.
+struct ItemFault: Sendable {
+    /// The item's index, from 0.
+    let index: Int
+    /// Its pointer begins at the item.
+    let fault: JSONFault
+}
+
+extension JSONWriter {
+    /// `invalid` and, if there are invalid items, `errors: [{index, pointer, detail}]`.
+    mutating func invalidItems<Item>(of body: ListBody<Item>) {
+        member("invalid", body.invalid)
+        guard body.invalid > 0 else { return }
+        name("errors")
+        array { writer in
+            for error in body.errors {
+                writer.object { writer in
+                    writer.member("index", error.index)
+                    writer.member("pointer", error.fault.pointer)
+                    writer.member("detail", error.fault.detail)
+                }
+            }
+        }
     }
 }
