@@ -45,6 +45,64 @@ struct MessageBreakdownTests {
         #expect(shown([Self.group("de", targeted: 1)], smallest: 2) == ([], 1, 1))
     }
 
+    /// Eleven Germans, one of them on an old system: the tables by one field and by two must not tell who opened.
+    @Test func group_isHidden_whenTheRestOfACoarserOneIsSmall() {
+        var german = (0..<10).map { _ in ["de", "26.0"] }
+        german.append(["de", "17.0"])
+        let french = (0..<6).map { _ in ["fr", "26.0"] } + (0..<7).map { _ in ["fr", "18.0"] }
+        #expect(Self.visible(german + french, by: [0], smallest: 5) == [["fr"]: 13, ["de"]: 11])
+        #expect(Self.visible(german + french, by: [1], smallest: 5) == [["26.0"]: 16])
+        #expect(Self.visible(german + french, by: [0, 1], smallest: 5) == [["fr", "26.0"]: 6])
+    }
+
+    /// The table of some fields, as marketing sees it.
+    private static func visible(
+        _ installations: [[String]], by fields: [Int], smallest: Int
+    ) -> [[String?]: Int64] {
+        let sizes = Dictionary(grouping: installations) { values in fields.map { values[$0] as String? } }
+        let groups = sizes.map { values, members in
+            var counts = MessageCounts()
+            counts.targeted = Int64(members.count)
+            return MessageBreakdown.Group(values: values, counts: counts)
+        }
+        let shown = MessageBreakdown(
+            asOf: Timestamp(microseconds: 0), groups.sorted { $0.counts.targeted > $1.counts.targeted }, limit: 1_000,
+            smallestGroup: smallest)
+        return Dictionary(uniqueKeysWithValues: shown.groups.map { ($0.values, $0.counts.targeted) })
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func noSubtractionOfTables_leavesASmallGroup(seed: UInt64) {
+        var state = seed
+        func dice(_ sides: UInt64) -> UInt64 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return (state >> 33) % sides
+        }
+        let smallest = 2 + Int(dice(6))
+        let installations = (0..<120).map { _ in
+            [3, 4, 5].map { (size: UInt64) in "v\(min(dice(size), dice(size)))" }
+        }
+        let sets = [[0], [1], [2], [0, 1], [0, 2], [1, 2], [0, 1, 2]]
+        let tables = Dictionary(
+            uniqueKeysWithValues: sets.map { ($0, Self.visible(installations, by: $0, smallest: smallest)) })
+        for fine in sets {
+            let all = installations.count - Int(tables[fine, default: [:]].values.reduce(0, +))
+            #expect(all == 0 || all >= smallest, "\(fine)")
+            for coarse in sets where coarse != fine && Set(coarse).isSubset(of: fine) {
+                let places = coarse.compactMap { fine.firstIndex(of: $0) }
+                let parents = tables[coarse, default: [:]]
+                let sums = tables[fine, default: [:]].reduce(into: [[String?]: Int64]()) { sums, group in
+                    sums[places.map { group.key[$0] }, default: 0] += group.value
+                }
+                #expect(Set(sums.keys).isSubset(of: parents.keys), "a group within a hidden one is shown")
+                for (parent, count) in parents {
+                    let left = count - sums[parent, default: 0]
+                    #expect(left == 0 || left >= smallest, "\(coarse) less \(fine) leaves \(left)")
+                }
+            }
+        }
+    }
+
     @Test func groupsAndRest_addUpToAll() {
         for smallest in 1...60 {
             for limit in 1...6 {
