@@ -151,6 +151,16 @@ extension EndToEnd {
             }
         }
 
+        /// The registration is authorized once more, because the loop's directory is outdated.
+        @Test func call_countsOnce_whenTheDirectoryHasChanged() async throws {
+            let app = try await RegistryApp.make(policy: ["rateLimits": ["perKey": ["rate": 0.01, "burst": 1]]])
+            let connection = try TestConnection(port: app.registry.client.port)
+            #expect(try await connection.response(to: app.registration("phone", by: .role(.client))).status == 201)
+            _ = try await app.send("PUT", "/topics/news", ["name": "News", "default": "in"], by: .role(.marketing))
+            #expect(try await connection.response(to: app.registration("phone", by: .role(.service))).status == 200)
+            #expect(try await connection.response(to: app.registration("phone", by: .role(.service))).status == 429)
+        }
+
         @Test func unusableStoredPolicy_isShownToTheOperator() async throws {
             let app = try await RegistryApp.make()
             let registry = app.registry

@@ -74,8 +74,8 @@ public struct LockedInstallations: Sendable {
             .map { (loaded[$0.key], $0) }
     }
 
-    /// Applies one registration (R2 to R5, R7, R8, R10; fine print 10). The first registration of an imported one always
-    /// writes the row.
+    /// Applies one registration (R2 to R5, R7, R8, R10; fine print 10). The first registration of an imported
+    /// installation always writes the row.
     public mutating func register(
         _ registration: Registration
     ) throws(RegistrationRefusal) -> RegistrationOutcome {

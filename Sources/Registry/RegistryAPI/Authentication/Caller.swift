@@ -167,14 +167,16 @@ extension RegistryService {
         }
     }
 
-    /// Authorizes and counts a call by a directory that may be outdated.
+    /// Authorizes a call by a directory that may be outdated, and counts it.
     ///
     /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `MissingKey`.
+    /// - Parameter isCounted: whether the call was counted, when it is authorized once more by a newer directory.
     func appCall(
-        _ request: ServerRequest, allowing roles: Roles, in directory: DirectorySnapshot
+        _ request: ServerRequest, allowing roles: Roles, in directory: DirectorySnapshot, isCounted: inout Bool
     ) throws -> AppCall {
         let call = try authorized(request, allowing: roles, lateness: ISO8601Duration(seconds: 0), in: directory)
-        try count(call, in: request)
+        if !isCounted { try count(call, in: request) }
+        isCounted = true
         return call
     }
 

@@ -12,7 +12,8 @@ extension RegistryService {
     var putInstallation: Route {
         let route = Route(.put, Self.installationPattern, bodyBytesMax: bodyLimits.registrationBytesMax) { request in
             let last = directory.lastRead
-            let first = Result { try registration(request, in: last) }
+            var isCounted = false
+            let first = Result { try registration(request, in: last, &isCounted) }
             if case .success(let (accepted, call)) = first {
                 do {
                     return try await register(accepted, ifDirectoryIs: last.version, in: call)
@@ -20,7 +21,7 @@ extension RegistryService {
             }
             let current = try await currentDirectory(for: request)
             let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
-                try registration(request, in: current)
+                try registration(request, in: current, &isCounted)
             }
             return try await register(accepted, ifDirectoryIs: nil, in: call)
         }
@@ -36,16 +37,16 @@ extension RegistryService {
     /// still current. If the request is refused, or the directory has changed, the handler repeats the authorization
     /// with the current directory. So new keys, revoked keys and new policies count from the next request on.
     private func registration(
-        _ request: ServerRequest, in directory: DirectorySnapshot
+        _ request: ServerRequest, in directory: DirectorySnapshot, _ isCounted: inout Bool
     ) throws -> (SentRegistration, AppCall) {
-        let call = try appCall(request, allowing: Self.registrants, in: directory)
+        let call = try appCall(request, allowing: Self.registrants, in: directory, isCounted: &isCounted)
         try call.caller.checkActingHeaders(in: request)
         let bytes = try request.jsonBody()
         let owner = try Owner(request, by: call.caller)
         let key = InstallationKey(app: call.app.number, installID: try InstallID(request))
         let claim = RegistrationClaim(
-            of: call.app, owner: owner, by: authority(of: request, on: key.installID, in: call), credentialIssuedAt: call.caller.user?.issuedAt,
-            precondition: try ETag.precondition(request))
+            of: call.app, owner: owner, by: authority(of: request, on: key.installID, in: call),
+            credentialIssuedAt: call.caller.user?.issuedAt, precondition: try ETag.precondition(request))
         let body = RegistrationBody(
             bytes: bytes, installID: key.installID, storesAdvertisingID: call.app.policy.storesAdvertisingID,
             topics: call.app.topics, links: links)

@@ -12,7 +12,8 @@ extension RegistryService {
     var listNotifications: Route {
         Route(.get, Self.installationPattern + "/notifications") { request in
             let last = directory.lastRead
-            let first = Result { try notificationReader(request, in: last) }
+            var isCounted = false
+            let first = Result { try notificationReader(request, in: last, &isCounted) }
             if case .success(let reader) = first {
                 do {
                     return try await waitingNotifications(for: reader, request, ifDirectoryIs: last.version)
@@ -20,7 +21,7 @@ extension RegistryService {
             }
             let current = try await currentDirectory(for: request)
             let reader = try await fetchingMissingKey(first: current === last ? first : nil) {
-                try notificationReader(request, in: current)
+                try notificationReader(request, in: current, &isCounted)
             }
             return try await waitingNotifications(for: reader, request, ifDirectoryIs: nil)
         }
@@ -29,19 +30,20 @@ extension RegistryService {
     /// Authenticates the caller by a directory that may be outdated. `NotificationReader.authorized` checks a delivery
     /// key later, against the installation's present epoch.
     private func notificationReader(
-        _ request: ServerRequest, in directory: DirectorySnapshot
+        _ request: ServerRequest, in directory: DirectorySnapshot, _ isCounted: inout Bool
     ) throws -> NotificationReader {
         if case .bearer = authentication,
             let presented = DeliveryKey(String(decoding: try credential(request), as: UTF8.self))
         {
             let app = (try? AppID(request.parameters["app"])).flatMap { directory.apps[$0] }
             guard let app, let installID = try? InstallID(request) else { throw APIError.invalidCredential }
-            try limits.admit(from: request.clientAddress, to: app)
+            if !isCounted { try limits.admit(from: request.clientAddress, to: app) }
+            isCounted = true
             return NotificationReader(
                 proof: .deliveryKey(presented), key: InstallationKey(app: app.number, installID: installID), app: app,
                 directory: directory, epochKeys: epochKeys)
         }
-        let call = try appCall(request, allowing: [.client, .service], in: directory)
+        let call = try appCall(request, allowing: [.client, .service], in: directory, isCounted: &isCounted)
         let (key, requester) = try installation(of: request, in: call)
         return NotificationReader(
             proof: .caller(call, requester), key: key, app: call.app, directory: directory, epochKeys: epochKeys)
