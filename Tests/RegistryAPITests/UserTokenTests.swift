@@ -108,6 +108,18 @@ struct UserTokenTests {
         }
     }
 
+    /// RFC 7517 makes the `kid` of a key optional.
+    @Test func onlyKeyOfItsAlgorithm_needsNoKid() async throws {
+        let token = try await Issuer.shared.token(.rs256)
+        let set = try Issuer.shared.keySet.replacing(#""kid":"RS256","#, with: "")
+        let one = UserTokenVerifier(keys: UserTokenKeys(set), policy: .make { _ in })
+        #expect(try one.verify(token, at: Issuer.now).keyID == nil)
+        let rsa = try #require(set.firstMatch(of: /\{"kty":"RSA"[^}]*\}/)).output
+        let two = UserTokenVerifier(
+            keys: UserTokenKeys(set.replacing(rsa, with: rsa + "," + rsa)), policy: .make { _ in })
+        #expect(throws: UserTokenFault.unknownKey) { try two.verify(token, at: Issuer.now) }
+    }
+
     /// Each tried key costs time of an event loop before the caller is authenticated.
     @Test func token_isRefused_withoutAKid_whenThereAreManyKeys() async throws {
         let secrets = (0..<5).map { #"{"kty":"oct","kid":"\#($0)","k":"\#(Issuer.secretText)"}"# }

@@ -42,9 +42,10 @@ extension EndToEnd {
         }
 
         private static let faults: [(key: JSON, fault: String)] = [
-            (["kty": "oct", "k": "c2hvcnQ"], "k invalid-key"),
-            (["kty": "oct", "k": "not base64 ** not base64 ** not base64 **"], "k invalid-key"),
-            (["kty": "oct", "alg": "HS512", "k": .string(secret)], "alg invalid-key"),
+            (["kty": "oct", "kid": "h", "k": "c2hvcnQ"], "k invalid-key"),
+            (["kty": "oct", "kid": "h", "k": "not base64 ** not base64 ** not base64 **"], "k invalid-key"),
+            (["kty": "oct", "kid": "h", "alg": "HS512", "k": .string(secret)], "alg invalid-key"),
+            (["kty": "oct", "k": .string(secret)], "kid required"),
             (["kty": "OKP", "crv": "Ed25519", "x": "AA"], "kty invalid-key"),
             (["kty": "OCT", "k": .string(secret)], "kty invalid-key"),
             (changed(ec, "crv", "P-384"), "crv invalid-key"), (changed(ec, "crv", .null), "crv required"),

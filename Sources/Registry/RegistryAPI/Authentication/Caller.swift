@@ -121,10 +121,10 @@ extension RegistryService {
         if let unusable = appID.flatMap({ directory.unusable[$0] }) { throw APIError.unusablePolicy(unusable.reason) }
         guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
         do throws(UserTokenFault) {
-            let verifier = userTokens.verifier(of: app, published: keySets.current(of: app))
+        let verifier = userTokens.verifier(of: app, published: keySets.current(of: app))
             return Caller(try verifier.verify(credential, at: now, lateness: lateness), of: app.number)
         } catch {
-            if app.policy.jwksURL != nil, UserTokenVerifier.mayNeedAnotherKey(credential, refusedFor: error) {
+            if app.policy.jwksURL != nil, verifier.mayNeedAnotherKey(credential, refusedFor: error) {
                 throw MissingKey(app: app, fault: error)
             }
             throw APIError.invalidUserToken(error)

@@ -75,6 +75,10 @@ struct JWKReader {
     }
 
     private func secret() -> SymmetricKey? {
+        guard members["kid"] != nil else {
+            object.refuse(member: "kid", .required, "A symmetric key requires a kid, by which a PUT keeps its secret.")
+            return nil
+        }
         guard members["k"] != nil || object.value("k") != nil else {
             object.refuse(member: "k", .required, "A symmetric key requires its secret, unless it is stored already.")
             return nil

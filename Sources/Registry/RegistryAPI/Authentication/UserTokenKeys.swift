@@ -66,8 +66,14 @@ struct UserTokenKeys: Sendable {
         keys = UserTokenKeys(text).keys + published
     }
 
-    /// The candidates for a JWT with this header: without a `kid`, all keys of the algorithm.
+    /// The candidates for a JWT with this header: without a `kid`, all keys of the algorithm. RFC 7517 makes the `kid`
+    /// of a key optional, so the only key of an algorithm needs none.
     func keys(id: String?, algorithm: Algorithm) -> [Key] {
-        keys.filter { $0.algorithm == algorithm && (id == nil || $0.id == id) }
+        let fitting = keys.filter { $0.algorithm == algorithm }
+        guard let id else { return fitting }
+        if fitting.count == 1, fitting[0].id == nil { return fitting }
+        return fitting.filter { $0.id == id }
     }
+
+    func hasKey(id: String) -> Bool { keys.contains { $0.id == id } }
 }

@@ -39,13 +39,11 @@ struct UserTokenVerifier: Sendable {
     }
 
     /// Whether another key could verify a refused JWT: its `kid` is unknown, or it has none.
-    static func mayNeedAnotherKey(_ token: String, refusedFor fault: UserTokenFault) -> Bool {
-        switch fault {
-        case .noKeys: (try? UserTokenParts(token)).flatMap { try? UserTokenHeader($0.header) } != nil
-        case .unknownKey: true
-        case .badSignature: (try? UserTokenParts(token)).flatMap { try? UserTokenHeader($0.header) }?.keyID == nil
-        default: false
-        }
+    func mayNeedAnotherKey(_ token: String, refusedFor fault: UserTokenFault) -> Bool {
+        guard [.noKeys, .unknownKey, .badSignature].contains(fault),
+            let header = (try? UserTokenParts(token)).flatMap({ try? UserTokenHeader($0.header) })
+        else { return false }
+        return header.keyID.map { !keys.hasKey(id: $0) } ?? true
     }
 
     private func check(_ claims: UserClaims, at now: Timestamp, lateness: ISO8601Duration) throws(UserTokenFault) {
