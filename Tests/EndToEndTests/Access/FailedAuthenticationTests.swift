@@ -1,4 +1,5 @@
 import Foundation
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -75,6 +76,60 @@ struct FailedAuthenticationTests {
             }
             Issue.record("no guess was refused")
         }
+    }
+
+    /// Else the text would tell which apps a registry has, and what is wrong with them.
+    @Test func unverifiedCredentials_haveOneText() async throws {
+        try await withRegistry { registry in
+            let (plain, signing) = (
+                try await RegistryApp.make(in: registry),
+                try await RegistryApp.make(in: registry, policy: UserJWT.policy)
+            )
+            let broken = try await RegistryApp.make(in: registry)
+            _ = try await broken.database.rows(
+                #"UPDATE app SET policy = '{"grace": "PT1H"}' WHERE identifier = \#(broken.id)"#)
+            let jwt = UserJWT.make("alice")
+            var texts: Set<String> = []
+            for credential in [jwt.changed, .text("a.b.c"), .text("nonsense"), .text(Self.guess)] {
+                for id in [plain.id, signing.id, "com.example.nobody"] {
+                    let request = plain.request("GET", "/installations/phone", by: credential)
+                    let path = "/v1/apps/\(id)/installations/phone"
+                    let response = try await plain.registry.send("GET", path, key: nil, fields: request.fields)
+                    #expect(response.status == 401, "\(id): \(response.text)")
+                    texts.insert(response.json["detail"].string ?? "")
+                }
+            }
+            #expect(texts.count == 1)
+            let unverified = try await broken.get("phone", by: jwt)
+            #expect(unverified.status == 503 && !unverified.text.contains("grace"))
+            #expect(try await broken.get("phone").text.contains("grace"))
+            let expired = try await signing.get("phone", by: UserJWT.make("alice", life: -60))
+            #expect(expired.json["detail"] == "The JWT has expired.")
+        }
+    }
+
+    /// Preflights have no credential, and no limit.
+    @Test func callsFromPages_doNotReadTheDatabase_eachTime() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(
+                in: registry, policy: ["allowedOrigins": ["https://shop.example"]])
+            let origin = [("Origin", "https://shop.example"), ("Access-Control-Request-Method", "PUT")]
+            let before = try await Self.statements(of: registry)
+            for _ in 1...200 {
+                for method in ["OPTIONS", "GET"] {
+                    let response = try await app.send(method, "/installations/phone", by: .none, fields: origin)
+                    #expect(response.status == (method == "GET" ? 401 : 204))
+                }
+            }
+            #expect(try await Self.statements(of: registry) - before < 200)
+        }
+    }
+
+    private static func statements(of registry: Registry) async throws -> Int {
+        let metrics = try await registry.send("GET", "/metrics", key: nil).text
+        let counts = metrics.matches(of: /postgres_duration_seconds_count(?:\{[^}]*\})? (\d+)/)
+        #expect(!counts.isEmpty)
+        return counts.compactMap { Int($0.1) }.reduce(0, +)
     }
 
     /// Strangers must not fill the disk.

@@ -118,10 +118,11 @@ extension RegistryService {
         }
         if admin.matches(credential) { return .serverAdmin }
         guard credential.contains(".") else { throw APIError.invalidCredential }
-        if let unusable = appID.flatMap({ directory.unusable[$0] }) { throw APIError.unusablePolicy(unusable.reason) }
+        // A 401 would sign users out although their JWTs may be valid. Nothing is known of the caller yet.
+        if let appID, directory.unusable[appID] != nil { throw APIError.unusablePolicy(nil) }
         guard let app = appID.flatMap({ directory.apps[$0] }) else { throw APIError.invalidCredential }
-        do throws(UserTokenFault) {
         let verifier = userTokens.verifier(of: app, published: keySets.current(of: app))
+        do throws(UserTokenFault) {
             return Caller(try verifier.verify(credential, at: now, lateness: lateness), of: app.number)
         } catch {
             if app.policy.jwksURL != nil, verifier.mayNeedAnotherKey(credential, refusedFor: error) {
@@ -169,8 +170,8 @@ extension RegistryService {
 
     /// Authorizes a call by a directory that may be outdated, and counts it.
     ///
-    /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `MissingKey`.
     /// - Parameter isCounted: whether the call was counted, when it is authorized once more by a newer directory.
+    /// - Throws: `APIError`: 401, 404, 403 and 429, checked in this order; `MissingKey`.
     func appCall(
         _ request: ServerRequest, allowing roles: Roles, in directory: DirectorySnapshot, isCounted: inout Bool
     ) throws -> AppCall {
@@ -194,11 +195,10 @@ extension RegistryService {
             throw RefusedCall(.unknownApp, caller)
         }
         guard caller.has(any: roles) else {
-            let names = roles.names.joined(separator: " or ")
-            throw RefusedCall(.forbidden("This requires a key with the role \(names)."), caller)
+            throw RefusedCall(.forbidden("This requires a key with the role \(roles.list)."), caller)
         }
         guard let app = directory.apps[id] else {
-            throw APIError.unusablePolicy(directory.unusable[id]?.reason ?? "")
+            throw APIError.unusablePolicy(directory.unusable[id]?.reason)
         }
         return AppCall(app: app, caller: caller, directory: directory)
     }

@@ -34,6 +34,9 @@ struct Roles: OptionSet {
 
     func contains(_ role: Role) -> Bool { contains(Roles(role)) }
 
-    /// In alphabetical order.
-    var names: [String] { Role.allCases.filter(contains).map(\.rawValue).sorted() }
+    /// The names for an error: `marketing, sender or admin`. An admin may do all.
+    var list: String {
+        let names = Role.allCases.filter { contains($0) && $0 != .admin }.map(\.rawValue).sorted()
+        return names.isEmpty ? "admin" : names.joined(separator: ", ") + " or admin"
+    }
 }

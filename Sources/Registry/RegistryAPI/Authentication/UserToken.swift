@@ -17,28 +17,14 @@ enum UserTokenFault: String, Error, Sendable {
     case malformedClaims, missingExpiry, missingIssueTime
     case expired, notYetValid, wrongIssuer, wrongAudience, invalidUser, invalidSession
 
-    /// Whether the signature was valid.
-    var isOfVerifiedToken: Bool {
+    /// The reason for the client; nil if the signature was not verified. Then the caller learns nothing about the app,
+    /// not even whether it exists: all these faults have the text of an unknown key.
+    var detail: String? {
         switch self {
-        case .malformed, .noKeys, .unsupportedAlgorithm, .unknownKey, .ambiguousKey, .badSignature: false
-        case .malformedClaims, .missingExpiry, .missingIssueTime, .expired, .notYetValid, .wrongIssuer, .wrongAudience,
-            .invalidUser, .invalidSession:
-            true
-        }
-    }
-
-    var detail: String {
-        switch self {
-        case .malformed: "This is neither a key nor a JWT in compact form."
-        case .noKeys: "The app's policy has no keys for users' JWTs."
-        case .unsupportedAlgorithm: "A JWT must be signed with HS256, RS256 or ES256."
-        case .unknownKey: "The app's policy has no key for the JWT's kid and alg."
-        case .ambiguousKey:
-            "The JWT has no kid, and the app's policy has more than \(UserTokenKeys.candidatesMax) keys for its alg."
+        case .malformed, .noKeys, .unsupportedAlgorithm, .unknownKey, .ambiguousKey, .badSignature: nil
         case .malformedClaims: "The JWT's claims are not a JSON object, or one has the wrong type."
         case .missingExpiry: "The JWT has no exp: it would never expire."
         case .missingIssueTime: "The JWT has neither iat nor sid: no logout could end it."
-        case .badSignature: "The JWT's signature is invalid."
         case .expired: "The JWT has expired."
         case .notYetValid: "The JWT is not valid yet."
         case .wrongIssuer: "The JWT's iss is not the jwtIssuer of the app's policy."

@@ -7,8 +7,8 @@ import StrictJSON
 enum APIError: Error {
     case missingCredential
     case invalidCredential
-    /// The key was valid once: a revoked API key, or the delivery key of an epoch that has ended. Of a delivery key
-    /// nobody can tell later whether it ever was valid.
+    /// The key was valid once: a revoked or expired API key, or the delivery key of an epoch that has ended. Of a
+    /// delivery key nobody can tell later whether it ever was valid.
     case endedKey
     case invalidUserToken(UserTokenFault)
     /// The key set of the app's identity provider cannot be fetched, so it is unknown whether the JWT is valid.
@@ -50,8 +50,8 @@ enum APIError: Error {
     case outdated(generation: Int64?)
     /// `If-Match` of a policy or segment failed. The current revision, if there is one.
     case changedMeanwhile(revision: String?)
-    /// This version of the service cannot use the app's stored policy.
-    case unusablePolicy(String)
+    /// This version of the service cannot use the app's stored policy. The reason; nil if the caller is not verified.
+    case unusablePolicy(String?)
     /// R7: the session of a registration has ended.
     case sessionEnded
     case unknownSegment
@@ -81,6 +81,9 @@ enum APIError: Error {
 }
 
 extension APIError {
+    /// One text for all credentials that did not verify: another one would tell which apps exist.
+    private static let unverified = "This is not a key or JWT of this app, or it was revoked or has expired."
+
     /// Status, code and detail of each error. The error page lists them.
     var problem: Problem {
         switch self {
@@ -91,11 +94,10 @@ extension APIError {
         case .invalidCredential, .endedKey:
             Problem(
                 .unauthorized, code: "invalid-credential",
-                detail: "This is not a key or JWT of this app, or it was revoked.",
-                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+                detail: Self.unverified, fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .invalidUserToken(let fault):
             Problem(
-                .unauthorized, code: "invalid-credential", detail: fault.detail,
+                .unauthorized, code: "invalid-credential", detail: fault.detail ?? Self.unverified,
                 fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
         case .keySetUnavailable(let wait):
             Problem(
@@ -190,7 +192,8 @@ extension APIError {
         case .unusablePolicy(let reason):
             Problem(
                 .serviceUnavailable, code: "unusable-policy",
-                detail: "The app's stored policy cannot be used (\(reason)) PUT /v1/apps/{app} replaces it.",
+                detail: ["The app's stored policy cannot be used.", reason, "PUT /v1/apps/{app} replaces it."]
+                    .compactMap(\.self).joined(separator: " "),
                 fields: [.retryAfter: "60"])
         case .sessionEnded:
             Problem(
@@ -254,7 +257,7 @@ extension APIError {
     var isGuess: Bool {
         switch self {
         case .invalidCredential: true
-        case .invalidUserToken(let fault): !fault.isOfVerifiedToken
+        case .invalidUserToken(let fault): fault.detail == nil
         default: false
         }
     }
