@@ -35,6 +35,8 @@ extension EndToEnd {
                 #expect(try await notes("count", ["filter": filter, "include": .string(include)], of: app) == [])
             }
             #expect(try await notes("count", ["filter": [:]], of: app) == [])
+            let groups: JSON = ["filter": [:], "by": ["locale", "authorizationStatus"]]
+            #expect(try await notes("breakdown", groups, of: app) == ["/by/1 excluded-by-reachable"])
             for (query, expected) in [
                 ("authorizationStatus=denied", ["authorizationStatus excluded-by-reachable"]),
                 ("authorizationStatus.ne=denied", ["authorizationStatus.ne excluded-by-reachable"]),

@@ -15,7 +15,7 @@ struct AudienceNote {
 }
 
 extension AudienceNote {
-    /// The filter has a condition on the authorization, and the default of `include` excludes most of its values.
+    /// The call filters or groups by the authorization, and the default of `include` excludes most of its values.
     fileprivate static func excluded(at location: Location) -> AudienceNote {
         AudienceNote(
             location: location, code: "excluded-by-reachable",
@@ -36,15 +36,18 @@ extension AudienceNote {
     /// - Parameters:
     ///   - audience: with its segments expanded.
     ///   - unknown: the values of its filter that no installation has.
+    ///   - fields: those by which a breakdown groups.
     ///   - locate: the part of the request that a pointer into `body` means. That to the whole filter stands for the
     ///     filters of segments.
     static func notes<Options>(
-        on audience: Audience, of body: AudienceBody<Options>, unknown: [UnknownValue],
+        on audience: Audience, of body: AudienceBody<Options>, unknown: [UnknownValue], by fields: [AudienceField] = [],
         locate: (String) -> Location = { .pointer($0) }
     ) -> [AudienceNote] {
         let (locations, whole) = (body.locations, "/filter")
-        let isExcluding = !body.hasInclude && audience.filter.fields.contains(.authorizationStatus)
-        let excluded = isExcluding ? [excluded(at: locate(locations.authorization ?? whole))] : []
+        let group = fields.firstIndex(of: .authorizationStatus).map { "/by/\($0)" }
+        let isExcluding =
+            !body.hasInclude && (group != nil || audience.filter.fields.contains(.authorizationStatus))
+        let excluded = isExcluding ? [excluded(at: locate(locations.authorization ?? group ?? whole))] : []
         return excluded
             + unknown.map { value in
                 let pointer = locations.values.first { $0.0 == value.compared }?.1

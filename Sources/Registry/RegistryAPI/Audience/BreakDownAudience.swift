@@ -20,7 +20,8 @@ extension RegistryService {
             let breakdown = try await audiences.breakDown(
                 audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)
-            let notes = AudienceNote.notes(on: audience, of: body, unknown: breakdown.unknown)
+            let notes = AudienceNote.notes(
+                on: audience, of: body, unknown: breakdown.unknown, by: body.options.fields)
             return .json(JSONWriter(breakdown, by: body.options.fields, notes))
         }
     }
