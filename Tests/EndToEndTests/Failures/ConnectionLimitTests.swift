@@ -28,6 +28,29 @@ struct ConnectionLimitTests {
         }
     }
 
+    /// Audiences have connections of their own, which are opened when they are needed.
+    @Test func service_isReadyButDegraded_whenAudiencesGetNoConnection() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            try await TestDatabase.with(registry.cluster.superuserConnectionString) { superuser in
+                _ = try await superuser.rows("ALTER ROLE push_registry CONNECTION LIMIT 1")
+                try await eventually("readyz reports it") {
+                    let body: JSON = ["filter": ["carrier": "x"]]
+                    let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing))
+                    let readiness = try await registry.send("GET", "/readyz", key: nil)
+                    guard readiness.json["degraded"].array.contains(where: { $0.string?.contains("audiences") == true })
+                    else { return false }
+                    #expect(count.status == 503 && readiness.status == 200 && readiness.json["status"] == "ready")
+                    return true
+                }
+                _ = try await superuser.rows("ALTER ROLE push_registry CONNECTION LIMIT -1")
+                try await eventually("audiences work again") {
+                    try await registry.send("GET", "/readyz", key: nil).json["degraded"] == []
+                }
+            }
+        }
+    }
+
     /// Runs `body` while a superuser's sessions occupy every connection, also those of the service.
     private func withoutConnections(_ registry: Registry, _ body: () async throws -> Void) async throws {
         let url = registry.cluster.superuserConnectionString

@@ -199,8 +199,12 @@ struct LoopAssembly: Service, CustomStringConvertible {
             } catch {
                 return .init(obstacles: ["the database does not respond"])
             }
-            if hasReadDatabase, await !SchemaVersion.isReadable(parts.audiencePostgres) {
-                degraded.append("the read database does not respond: audiences are not available")
+            // A pool that merely is busy is not asked: exports may hold all its connections for minutes.
+            if hasReadDatabase || parts.audiencePostgres.isFailing,
+                await !SchemaVersion.isReadable(parts.audiencePostgres)
+            {
+                let database = hasReadDatabase ? "read database" : "database"
+                degraded.append("the \(database) gives audiences no connection: they are not available")
             }
             return .init(obstacles: [], degraded: degraded)
         }

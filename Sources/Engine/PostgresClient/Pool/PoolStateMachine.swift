@@ -66,6 +66,8 @@ struct PoolStateMachine {
 
     /// Whether the pool has a connection.
     var isReachable: Bool { !connections.isEmpty }
+    /// Whether the pool has no connection, because the last attempts to open one failed.
+    var isFailing: Bool { failures > 0 && connections.isEmpty }
 
     /// The latest time at which `expire` must be called.
     var nextDeadline: Instant? { waiters.lazy.map(\.deadline).min() }
@@ -113,9 +115,7 @@ extension PoolStateMachine {
     }
 
     /// While the server is unreachable, callers wait only briefly: otherwise requests would pile up.
-    private var waitTimeout: Duration {
-        failures > 0 && connections.isEmpty ? limits.unavailableTimeout : limits.waitTimeout
-    }
+    private var waitTimeout: Duration { isFailing ? limits.unavailableTimeout : limits.waitTimeout }
 
     private mutating func serve() -> [Action] {
         var actions: [Action] = []

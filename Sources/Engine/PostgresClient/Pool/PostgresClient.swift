@@ -21,6 +21,7 @@ public actor PostgresClient {
     private let logger: Logger
     private let meters: PoolMeters
     private let reachable = Atomic<Bool>(false)
+    private let failing = Atomic<Bool>(false)
 
     private var state: PoolStateMachine
     private var connections: [PoolStateMachine.ConnectionID: PostgresConnection] = [:]
@@ -46,6 +47,10 @@ public actor PostgresClient {
 
     /// Whether there is a connection to the server, for `readyz`. Any thread may call it.
     public nonisolated var isReachable: Bool { reachable.load(ordering: .relaxed) }
+
+    /// Whether there is no connection, because the last attempts to open one failed. Any thread may call it. A pool
+    /// without `connectionsMin` tries again when it is used.
+    public nonisolated var isFailing: Bool { failing.load(ordering: .relaxed) }
 
     /// Opens the connections and keeps them open. Returns when the task is cancelled and all connections are closed.
     /// Call it once.
@@ -189,6 +194,11 @@ extension PostgresClient {
         meters.waiting(state.waiters.count)
     }
 
+    private func publishState() {
+        reachable.store(state.isReachable, ordering: .relaxed)
+        failing.store(state.isFailing, ordering: .relaxed)
+    }
+
     private func loan(
         _ id: PoolStateMachine.ConnectionID, _ use: PoolStateMachine.Use
     ) -> Result<Loan, PostgresError> {
@@ -210,7 +220,7 @@ extension PostgresClient {
     private func perform(_ actions: [PoolStateMachine.Action]) {
         guard !actions.isEmpty else { return }
         for action in actions { perform(action) }
-        reachable.store(state.isReachable, ordering: .relaxed)
+        publishState()
         meters.connections(state.connections.count)
         meters.waiting(state.waiters.count)
     }
@@ -317,7 +327,7 @@ extension PostgresClient {
         meters.count(error)
         perform(state.connectFailed(id, jitter: .random(in: 0...1), now: loop.now))
         setWaitTimer()
-        reachable.store(state.isReachable, ordering: .relaxed)
+        publishState()
     }
 
     private func lost(_ id: PoolStateMachine.ConnectionID, _ error: PostgresError) {
@@ -326,7 +336,7 @@ extension PostgresClient {
             logger.notice("A connection to PostgreSQL was lost", metadata: ["reason": "\(error)"])
         }
         perform(state.lost(id))
-        reachable.store(state.isReachable, ordering: .relaxed)
+        publishState()
     }
 
     private func close(_ id: PoolStateMachine.ConnectionID) {
