@@ -25,8 +25,8 @@ public struct CrossOriginSharing: Sendable {
         allowsOrigin = nil
     }
 
-    /// - Parameter allowsOrigin: whether pages of this origin may make this request. It is called before
-    ///   authentication.
+    /// - Parameter allowsOrigin: whether pages of this origin may make this request. It is called for preflights and
+    ///   after each request, also after one that was refused: strangers can call it as often as they like.
     public init(allowsOrigin: @escaping @Sendable (_ origin: String, ServerRequest) async -> Bool) {
         self.allowsOrigin = allowsOrigin
     }
@@ -74,14 +74,13 @@ extension CrossOriginSharing {
     /// Adds the fields that let an allowed page read the response, also to a problem.
     private func share(_ next: @escaping Handler) -> Handler {
         { request in
-            let origin = await allowedOrigin(request)
             do {
                 var response = try await next(request)
-                add(origin, to: &response.fields, request)
+                add(await allowedOrigin(request), to: &response.fields, request)
                 return response
             } catch {
                 guard var problem = error as? Problem ?? (error as? WireError).map(Problem.init) else { throw error }
-                add(origin, to: &problem.fields, request)
+                add(await allowedOrigin(request), to: &problem.fields, request)
                 throw problem
             }
         }

@@ -32,9 +32,15 @@ extension RegistryService {
         return sharing
     }
 
+    /// How old the policy may be by which an origin is allowed. Strangers ask without a credential, so not each of
+    /// their requests may read the database.
+    private static let policyAgeMax = Duration.seconds(1)
+
     /// Whether the app's policy allows the origin. False also if the app does not exist or the database is unreachable.
     func allows(_ origin: String, app: String) async -> Bool {
-        guard let id = try? AppID(app), let directory = try? await directory.current() else { return false }
+        guard let id = try? AppID(app), let directory = try? await directory.current(within: Self.policyAgeMax) else {
+            return false
+        }
         return directory.apps[id]?.policy.allows(origin: origin) ?? false
     }
 }
