@@ -86,20 +86,20 @@ public struct RegistryService: Sendable {
     public func application(observers: [any RequestObserver]) -> Application {
         let wrapped = routes.map { $0.wrapped(in: renderErrors) }
         var application = Application(
-            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.uncached) + consoleRoutes), observers: observers,
+            router: Router(sharedWithAllowedOrigins(wrapped).map(Self.protected) + consoleRoutes), observers: observers,
             renderProblem: ProblemDocument.response)
         application.ownFields = ConsoleHeaders.ofOwnResponses
         return application
     }
 
-    /// Responses under `/v1` contain personal data or secrets: they must not be cached, and browsers must not guess
-    /// their type.
-    private static func uncached(_ route: Route) -> Route {
-        guard route.pattern.hasPrefix("/v1/") else { return route }
+    /// Browsers must not guess the type of a response. Those under `/v1` contain personal data or secrets, so they must
+    /// not be cached either.
+    private static func protected(_ route: Route) -> Route {
+        let isPersonal = route.pattern.hasPrefix("/v1/")
         return route.wrapped { next in
             { request in
                 var response = try await next(request)
-                response.fields[.cacheControl] = "no-store"
+                if isPersonal { response.fields[.cacheControl] = "no-store" }
                 response.fields[.xContentTypeOptions] = "nosniff"
                 return response
             }

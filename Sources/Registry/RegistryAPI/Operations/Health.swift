@@ -31,7 +31,8 @@ public struct ReadinessCheck: Sendable {
 
 extension RegistryService {
     private static let healthy = ServerResponse(
-        .ok, fields: [.contentType: "application/json"], body: .bytes(Array(#"{"status":"ok"}"#.utf8)))
+        .ok, fields: [.contentType: "application/json", .xContentTypeOptions: "nosniff"],
+        body: .bytes(Array(#"{"status":"ok"}"#.utf8)))
 
     var health: Route {
         Route(.get, "/healthz", constant: Self.healthy)
