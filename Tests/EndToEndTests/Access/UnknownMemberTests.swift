@@ -6,7 +6,7 @@ extension EndToEnd {
     struct UnknownMemberTests {
         @Test(
             arguments: [
-                ("POST", "/keys", ["name": "x", "roles": ["sender"], "expiresAt": "2027-01-01"], "/expiresAt", .admin),
+                ("POST", "/keys", ["name": "x", "roles": ["sender"], "expires": "2027-01-01"], "/expires", .admin),
                 ("PUT", "/messages/sale", ["title": "Sale", "recorded": true], "/recorded", .sender),
                 (
                     "POST", "/notifications", ["to": ["installId": "phone"], "payload": [:], "dedupeId": "a"],

@@ -59,9 +59,7 @@ public struct MessageBreakdown: Hashable, Sendable {
     ///   - smallestGroup: groups with fewer targeted installations are hidden.
     public init(asOf: Timestamp, _ groups: [Group], limit: Int, smallestGroup: Int) {
         let small = SmallGroups(groups, below: Int64(smallestGroup)).hidden
-        let large = groups.filter { !small.contains($0.values) }
-        var shown = large.prefix(limit)
-        if large.count < groups.count, groups.count - shown.count == 1 { shown = shown.dropLast() }
+        let shown = groups.filter { !small.contains($0.values) }.prefix(limit)
         let isShown = Set(shown.map(\.values))
         let hidden = groups.filter { !isShown.contains($0.values) }
         self.asOf = asOf
@@ -74,10 +72,11 @@ public struct MessageBreakdown: Hashable, Sendable {
 /// The groups of a table that are hidden because they are small, or because a subtraction would reveal a small one
 /// (fine print 100).
 ///
-/// The same message can be broken down by fewer fields. The groups of that table are sums of those of this one, so a
-/// group that it shows less the groups in it that this table shows is the sum of those that are hidden here. This sum
-/// must not be small: else the smallest group shown is hidden, too. A group within a hidden one of a coarser table is
-/// hidden. All coarser tables follow from this one, so each call hides the same groups.
+/// The rest must have several groups: else the smallest group shown is hidden, too. The same message can be broken down
+/// by fewer fields. The groups of that table are sums of those of this one, so a group that it shows less the groups in
+/// it that this table shows is the sum of those that are hidden here. This sum must not be small: else the smallest
+/// group shown is hidden, too. A group within a hidden one of a coarser table is hidden. All coarser tables follow from
+/// this one, so each call hides the same groups.
 private struct SmallGroups {
     /// The values of some of the fields.
     private typealias Key = [String?]
@@ -121,8 +120,9 @@ private struct SmallGroups {
             for (parent, members) in Dictionary(
                 grouping: groups.keys, by: { Self.key($0, parentFields, within: fields) })
             where hiddenKeys[parentFields]?.contains(parent) != true {
-                let sum = members.filter(hidden.contains).reduce(0) { $0 + (groups[$1] ?? 0) }
-                guard sum > 0, sum < smallest else { continue }
+                let left = members.filter(hidden.contains)
+                let sum = left.reduce(0) { $0 + (groups[$1] ?? 0) }
+                guard parentFields == 0 ? left.count == 1 : sum > 0 && sum < smallest else { continue }
                 let shown = members.filter { !hidden.contains($0) }
                 let next = shown.min { (groups[$0] ?? 0, Self.order($0)) < (groups[$1] ?? 0, Self.order($1)) }
                 if let next { hidden.insert(next) }

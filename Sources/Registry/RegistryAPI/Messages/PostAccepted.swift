@@ -14,17 +14,22 @@ extension RegistryService {
             .post, Self.messagePattern + "/accepted", allowing: [.sender], bodyBytesMax: bodyLimits.feedbackBytesMax
         ) { request, call in
             let (bytes, form) = try request.listBody()
-            let message = try await message(of: call, in: request)
+            let found = await Self.result { try await message(of: call, in: request) }
             // Outside of the event loop: opening thousands of receipts takes tens of milliseconds.
-            let (app, keys) = (call.app, receiptKeys)
+            let (app, keys, number) = (call.app, receiptKeys, try? found.get().number)
             let parsed = try await offLoop {
                 let (hasher, now) = (InstallationHasher(app.identityKey), Timestamp.now())
                 return try ListBody.parse(bytes, as: form) {
-                    AcceptedItem($0, of: message, app, keys, hasher, at: now)
+                    AcceptedItem($0, of: number, app, keys, hasher, at: now)
                 }
             }
-            return .json(try await count(parsed, of: message, in: app.number))
+            // A fault of the body comes before an unknown message.
+            return .json(try await count(parsed, of: try found.get(), in: app.number))
         }
+    }
+
+    private static func result<Value>(_ read: () async throws -> Value) async -> Result<Value, any Error> {
+        do { return .success(try await read()) } catch { return .failure(error) }
     }
 
     fileprivate func count(
@@ -55,14 +60,14 @@ private enum AcceptedItem: Sendable {
 
     /// Nil after a fault.
     init?(
-        _ value: JSONValue, of message: Message, _ app: App, _ keys: ReceiptKeys, _ hasher: InstallationHasher,
+        _ value: JSONValue, of message: MessageNumber?, _ app: App, _ keys: ReceiptKeys, _ hasher: InstallationHasher,
         at now: Timestamp
     ) {
         guard let root = value.object() else { return nil }
         root.refuseUnknownMembers(besides: ["receipt", "installId"])
         if let receipt = root.value("receipt") {
             guard let text = receipt.string(scalarsMax: Device.textScalarsMax) else { return nil }
-            guard let content = Receipt(text)?.open(app, keys), content.message == message.number,
+            guard let content = Receipt(text)?.open(app, keys), content.message == message,
                 content.expiresAt > now
             else {
                 receipt.refuse(.unknownValue, "This is not a receipt of the message, or it has expired.")
