@@ -31,10 +31,7 @@ struct KeysCommand: AsyncParsableCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create a key and print it. It is shown only once.",
-            usage: """
-                push-registry keys create <app> --name <name> --role <role> ... [--expires-at <time>] [--json] \
-                [<options>]
-                """,
+            usage: "push-registry keys create <app> --name <name> --role <role> ... [--json] [<options>]",
             discussion: """
                 Roles: client (publishable, part of the app), service (the back end, acts for users), sender (reads \
                 tokens), marketing (counts and exports without tokens), support (reads installations and histories \
