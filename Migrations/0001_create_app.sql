@@ -26,10 +26,8 @@ CREATE TABLE api_key (
     id text COLLATE "C" PRIMARY KEY,
     app_id integer NOT NULL REFERENCES app,
     name text NOT NULL, roles role[] NOT NULL, secret_sha256 bytea NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    -- From this time on, the key is refused like a revoked one. NULL: it does not expire.
-    expires_at timestamptz,
-    revoked_at timestamptz
+    -- From expires_at on, the key is refused like a revoked one.
+    created_at timestamptz NOT NULL DEFAULT now(), expires_at timestamptz, revoked_at timestamptz
 );
 CREATE INDEX api_key_app ON api_key (app_id);
 

@@ -2,11 +2,9 @@
 -- moment. No row is hot: the transaction that changes installations appends deltas, and a background task folds them
 -- into the counts. A reader adds counts and deltas of one snapshot. Every row belongs to one app.
 
--- The time zones that AT TIME ZONE accepts, without names that are not IANA's: these depend on the machine, or mean
--- that nothing was set. pg_timezone_names reads hundreds of files: too slow for each question.
+-- IANA's time zones that AT TIME ZONE accepts. pg_timezone_names reads hundreds of files: too slow for each question.
 CREATE TABLE known_time_zone (name text COLLATE "C" PRIMARY KEY);
-INSERT INTO known_time_zone
-SELECT name FROM pg_timezone_names WHERE name NOT IN ('localtime', 'posixrules', 'Factory');
+INSERT INTO known_time_zone SELECT name FROM pg_timezone_names WHERE name NOT IN ('localtime', 'posixrules', 'Factory');
 
 -- Names that came or went, until the installations with such a zone have their cells.
 CREATE TABLE changed_time_zone (name text COLLATE "C" PRIMARY KEY);

@@ -13,9 +13,9 @@ struct AudienceLimitTests {
         }
     }
 
-    /// A table that audience queries read and registrations do not.
+    /// A table that the first audience query reads, and registrations in a cell that the service knows do not.
     private static let question: JSON = ["filter": ["localTime": ["between": ["09:00", "10:00"]]]]
-    private static let lock: PostgresStatement = "LOCK TABLE rollup_state IN ACCESS EXCLUSIVE MODE"
+    private static let lock: PostgresStatement = "LOCK TABLE rollup_cell IN ACCESS EXCLUSIVE MODE"
 
     @Test func slowQuery_isRefused_asTooExpensive() async throws {
         try await withApp(["PUSH_REGISTRY_AUDIENCE_TIMEOUT": "200ms"]) { app in
@@ -33,6 +33,7 @@ struct AudienceLimitTests {
 
     @Test func registrations_continue_whileAudienceQueriesWait() async throws {
         try await withApp(["PUSH_REGISTRY_AUDIENCE_TIMEOUT": "4s", "PUSH_REGISTRY_AUDIENCE_CONNECTIONS": "2"]) { app in
+            #expect(try await app.put("first").status == 201)
             try await app.database.withTransaction { transaction in
                 _ = try await transaction.execute(Self.lock)
                 async let responses = race(6) { _ in try await app.ask("count", Self.question) }

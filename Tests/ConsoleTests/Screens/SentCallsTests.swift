@@ -4,7 +4,7 @@ import Testing
 extension ConsoleTests {
     /// The page asks no more than it shows, so that a large app is no load.
     @Suite("Requests of the page")
-    struct RequestTests {
+    struct SentCallsTests {
         /// Counts by these fields read every installation. Whoever goes on editing wants only the newest number.
         @Test func slowCounts_waitUntilTheNumberRests() async throws {
             try await Console.shared.visit("audience") { browser, _ in

@@ -4,7 +4,7 @@ import Testing
 extension ConsoleTests {
     /// The page says what hinders it, instead of staying blank or turning for ever.
     @Suite("Start and faults")
-    struct StartTests {
+    struct PageStartTests {
         @Test(arguments: [
             "delete Map.groupBy",
             "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError') }})",
