@@ -37,6 +37,22 @@ struct UpgradeTests {
         }
     }
 
+    /// PostgreSQL warns at each connection, before a query is sent.
+    @Test func warningAboutAnUpgradedSystem_isALineOfTheLog() async throws {
+        try await withRegistry { registry in
+            let name = try await registry.database.rows("SELECT current_database()::text")[0].decode(0, as: String.self)
+            let superuser = try PostgresConfiguration(registry.cluster.superuserConnectionString)
+            try await PostgresSession.withSession(superuser) { session in
+                _ = try session.execute("UPDATE pg_database SET datcollversion = '0' WHERE datname = \(name)")
+            }
+            try await RunningService.with(databaseURL: registry.cluster.connectionString) { service in
+                try await eventually("the warning is logged") { service.command.log.contains("collation version") }
+                let lines = service.command.log.split(separator: "\n").filter { $0.contains("collation") }
+                #expect(lines.allSatisfy { $0.hasPrefix("{") }, "\(lines)")
+            }
+        }
+    }
+
     @Test func oldVersion_startsAgain_whenTheSchemaIsNewer() async throws {
         try await withRegistry { registry in
             for statement in Self.newerMigration { _ = try await registry.database.rows(statement) }

@@ -11,18 +11,39 @@ final class ConnectionHandle: @unchecked Sendable {
     /// Parameters in libpq's form; the memory is reused for each statement.
     let parameters = ParameterArrays()
 
+    /// What the server said while the session began, such as that the system's collations have changed.
+    private(set) var greetings: [String] = []
+    private static let greetingsMax = 8
+
     private init(_ connection: OpaquePointer?) {
         self.connection = connection
-        // libpq's default writes to standard error, and notices may quote rows.
-        _ = PQsetNoticeProcessor(connection, { _, _ in }, nil)
     }
 
-    /// Connects; **blocks** during DNS and for every host of the string, at most `connect_timeout` for each
-    /// (`PQconnectdb`).
+    /// Connects; **blocks** during DNS and for every host of the string, at most `connect_timeout` for each.
+    ///
+    /// `PQconnectdb` prints on standard error what the server says meanwhile: a connection takes a notice processor
+    /// only once it exists. So one is begun (`PQconnectStart`), given its processor, and begun again.
     static func connect(_ string: ConnectionString) throws(PostgresError) -> ConnectionHandle {
-        let handle = ConnectionHandle(PQconnectdb(string.text))
+        let handle = ConnectionHandle(PQconnectStart(string.text))
+        handle.keepGreetings()
+        PQreset(handle.connection)
+        // Later notices may quote rows.
+        _ = PQsetNoticeProcessor(handle.connection, { _, _ in }, nil)
         guard PQstatus(handle.connection) == CONNECTION_OK else { throw handle.connectError() }
         return handle
+    }
+
+    private func keepGreetings() {
+        let keep: PQnoticeProcessor = { handle, text in
+            guard let handle, let text else { return }
+            Unmanaged<ConnectionHandle>.fromOpaque(handle).takeUnretainedValue().keep(String(cString: text))
+        }
+        _ = PQsetNoticeProcessor(connection, keep, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func keep(_ text: String) {
+        guard greetings.count < Self.greetingsMax else { return }
+        greetings.append(text.split(whereSeparator: \.isNewline).joined(separator: "; "))
     }
 
     deinit {

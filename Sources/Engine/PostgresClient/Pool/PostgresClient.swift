@@ -27,6 +27,7 @@ public actor PostgresClient {
     private var connections: [PoolStateMachine.ConnectionID: PostgresConnection] = [:]
     private var waiters: [PoolStateMachine.WaiterID: Waiter] = [:]
     private var lastFailure: PostgresError?
+    private var lastGreetings: [String] = []
     private var finished: CheckedContinuation<Void, Never>?
     private var waitTimer: LoopTimer?
     private var pause: (id: PoolStateMachine.ConnectionID, timer: LoopTimer)?
@@ -299,13 +300,22 @@ extension PostgresClient {
 
     private func connected(_ id: PoolStateMachine.ConnectionID, _ result: Result<ConnectionHandle, PostgresError>) {
         do throws(PostgresError) {
-            connections[id] = try start(try result.get(), id)
+            let handle = try result.get()
+            log(handle.greetings)
+            connections[id] = try start(handle, id)
             if lastFailure != nil { logger.notice("Connected to PostgreSQL again") }
             lastFailure = nil
             perform(state.connected(id))
         } catch {
             connectFailed(id, error)
         }
+    }
+
+    /// Each connection is greeted alike.
+    private func log(_ greetings: [String]) {
+        guard greetings != lastGreetings else { return }
+        lastGreetings = greetings
+        for text in greetings { logger.warning("PostgreSQL warned at a connection", metadata: ["text": "\(text)"]) }
     }
 
     private func start(
