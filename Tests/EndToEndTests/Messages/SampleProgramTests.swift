@@ -109,7 +109,8 @@ private final class SampleFolder: Sendable {
     /// Kills the program after `body`.
     func running(_ command: [String], _ environment: [String: String], _ body: () async throws -> Void) async throws {
         let process = try start(command, environment, "output")
-        defer { process.terminate() }
+        // Not SIGTERM: a child inherits from this process that it is ignored.
+        defer { kill(process.processIdentifier, SIGKILL) }
         do {
             try await body()
         } catch {
