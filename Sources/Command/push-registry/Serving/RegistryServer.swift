@@ -94,14 +94,14 @@ struct RegistryServer {
             configuration: .init(
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        async let printed: Void =
-            demo ? Demo(database, server, codes: codes, settings, logger: logger).prepare() : ()
+        let guide = demo ? Demo(database, server, codes: codes, settings, logger: logger) : nil
         try await withThrowingDiscardingTaskGroup { tasks in
             if let embedded = database.embedded { tasks.addTask { await embedded.keepRunning() } }
+            // If it fails, the service ends with its error.
+            if let guide { tasks.addTask { try await guide.prepare() } }
             try await group.run()
             tasks.cancelAll()
         }
-        try await printed
         for loop in loops { loop.stop() }
     }
 
