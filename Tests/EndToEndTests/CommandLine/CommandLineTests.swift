@@ -164,6 +164,33 @@ struct CommandLineTests {
         }
     }
 
+    @Test func change_isALineOfTheAuditLog_withoutTheSecret() async throws {
+        try await withDatabase { environment in
+            func audit(_ arguments: String...) async throws -> (lines: [JSON], output: String) {
+                let result = try await RegistryCommand.run(arguments, environment: environment)
+                #expect(result.status == 0, "\(arguments): \(result.log)")
+                let lines = result.log.split(separator: "\n").compactMap { try? JSON(parsing: $0.utf8) }
+                return (lines.filter { $0["logger"] == "audit" }, result.output)
+            }
+            let created = try await audit("apps", "create", "mail").lines
+            #expect(created.count == 1)
+            #expect(created.first?["message"] == "app created" && created.first?["app"] == "mail")
+            #expect(created.first?["actor"].string?.hasPrefix("cli:") == true)
+            #expect(try await audit("apps", "create", "mail").lines.isEmpty, "nothing was changed")
+            let (key, secret) = try await audit("keys", "create", "mail", "--name", "n", "--role", "sender")
+            let id = String(secret.dropFirst(4).prefix(16))
+            #expect(key.first?["message"] == "key created" && key.first?["keyId"] == .string(id))
+            #expect(key.first?["roles"] == "sender" && key.first?["name"] == "n")
+            #expect(!"\(key)".contains(secret.dropLast().suffix(40)))
+            #expect(try await audit("keys", "revoke", "mail", id).lines.first?["message"] == "key revoked")
+            let policy = try await audit("apps", "policy", "set", "mail", #"{"jwtIssuer": "me", "grace": "P9D"}"#).lines
+            #expect(policy.first?["message"] == "policy changed" && policy.first?["members"] == "grace,jwtIssuer")
+            let saved = try await audit("topics", "set", "mail", "news", "--name", "News", "--default", "in").lines
+            #expect(saved.first?["message"] == "topic saved" && saved.first?["topic"] == "news")
+            #expect(try await audit("topics", "delete", "mail", "news").lines.first?["message"] == "topic deleted")
+        }
+    }
+
     @Test func policy_isPrinted_changedAndReplaced() async throws {
         try await withDatabase { environment in
             func run(_ arguments: String...) async throws -> (status: Int32, policy: JSON, log: String) {

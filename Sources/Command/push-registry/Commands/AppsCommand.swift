@@ -49,6 +49,7 @@ struct AppsCommand: AsyncParsableCommand {
         func run() async throws {
             let id = try app.asAppID()
             let isNew = try await withDirectory(common) { try await $0.createIfMissing(id) }
+            if isNew { audit("app created", of: id) }
             print(isNew ? "created \(id)" : "\(id) exists already")
         }
     }

@@ -51,13 +51,19 @@ extension AppsCommand.Policy {
         func run() async throws {
             let text = try policy.orContentsOfFile()
             do {
-                try printPolicy(
-                    of: try await withDirectory(common, isQuiet: true) { try await change(to: text, in: $0) })
+                let changed = try await withDirectory(common, isQuiet: true) { try await change(to: text, in: $0) }
+                audit(replace ? "policy replaced" : "policy changed", of: app, ["members": members(of: text)])
+                try printPolicy(of: changed)
             } catch let error as PolicyConsole.Refusal {
                 throw refusal("\(error)")
             } catch PolicyRefusal.outdated {
                 throw refusal("Another change of the policy came first. Check the policy, then run this again.")
             }
+        }
+
+        private func members(of policy: String) -> String {
+            let object = try? JSONSerialization.jsonObject(with: Data(policy.utf8)) as? [String: Any]
+            return (object ?? [:]).keys.sorted().joined(separator: ",")
         }
 
         private func change(to text: String, in directory: PostgresAppDirectory) async throws -> App {

@@ -59,6 +59,12 @@ struct KeysCommand: AsyncParsableCommand {
                 try await directory.add(new.key)
                 return new
             }
+            audit(
+                "key created", of: app,
+                [
+                    "keyId": new.key.id, "name": name,
+                    "roles": roles.map(\.rawValue).sorted().joined(separator: ","),
+                ].merging(expiresAt.map { ["expiresAt": $0.description] } ?? [:]) { $1 })
             if json { try printJSON(["id": new.key.id, "key": new.text]) } else { print(new.text) }
         }
     }
@@ -78,6 +84,7 @@ struct KeysCommand: AsyncParsableCommand {
             guard exists else {
                 throw refusal("\(app) has no key \(id). `push-registry keys list \(app)` lists them.")
             }
+            audit("key revoked", of: app, ["keyId": id])
             print("revoked \(id)")
         }
     }

@@ -46,6 +46,7 @@ struct TopicsCommand: AsyncParsableCommand {
             let saved = try await withTopics(common, isQuiet: json) { directory, topics in
                 try await topics.put(slug, content, in: try await directory.current().app(app).number).topic
             }
+            audit("topic saved", of: app, ["topic": slug.rawValue])
             if json { try printJSON { $0.about(saved) } } else { print(saved.line) }
         }
 
@@ -85,6 +86,7 @@ struct TopicsCommand: AsyncParsableCommand {
                     throw refusal("A saved segment names \(slug). Change the segment first.")
                 }
             }
+            if existed { audit("topic deleted", of: app, ["topic": slug.rawValue]) }
             if json {
                 try printJSON(["deleted": existed])
             } else {

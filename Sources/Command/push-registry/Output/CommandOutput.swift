@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Logging
 import StrictJSON
 
 /// Prints without buffering. `print` buffers if the output is not a terminal, and a service runs for months.
@@ -73,4 +74,11 @@ struct ProgressLine: Sendable {
     }
 
     func clear() { show("") }
+}
+
+/// Writes a line of the audit log on standard error, as the service does for the call that makes the same change. Its
+/// actor is the user of the system.
+func audit(_ what: String, of app: some CustomStringConvertible, _ more: [String: String] = [:]) {
+    let common: Logger.Metadata = ["actor": "cli:\(NSUserName())", "app": "\(app)"]
+    Logger(label: "audit").notice("\(what)", metadata: common.merging(more.mapValues { "\($0)" }) { $1 })
 }
