@@ -23,7 +23,9 @@ struct ExportEncoderTests {
     private func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
     @Test func texts_areEscaped_inBothFormats() throws {
-        let specials = ["\"", "\\", "\n", "\r", "\t", "\u{1}", ",", "\u{1F}", " ", "\u{7F}", "ä", "😀", "a", "/", ";"]
+        let specials = [
+            "\"", "\\", "\n", "\r", "\t", "\u{1}", ",", "\u{1F}", " ", "\u{7F}", "ä", "😀", "a", "/", ";",
+        ]
         for count in 0..<20 {
             for special in specials {
                 for place in [0, count / 2, count] {

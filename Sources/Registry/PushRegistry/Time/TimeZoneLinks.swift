@@ -15,7 +15,7 @@ public struct TimeZoneLinks: Sendable {
     public let version: String
 
     /// Names in the folder of tzdata that are no zones: they depend on the machine, or mean that nothing was set.
-    private static let notZones: Set = ["localtime", "posixrules", "Factory"]
+    package static let notZones: Set = ["localtime", "posixrules", "Factory"]
 
     /// - Parameters:
     ///   - zones: the text of `tzdata.zi`: lines `Z name …` and `L target name` (zic(8)).

@@ -68,8 +68,8 @@ enum DirectoryStatements {
         DELETE FROM api_key WHERE id IN (SELECT id FROM gone)
         """)
 
-    /// POST …/keys, changes of topics and of segments: those of one app wait for each other. Foreign keys that refer to
-    /// the app do not wait.
+    /// POST …/keys, changes of topics and of segments: those of one app wait for each other. Foreign keys that refer
+    /// to the app do not wait.
     static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
     /// POST …/keys, keys create: counts the keys that are not revoked. Runs after the app's row was locked.

@@ -28,14 +28,14 @@ struct RollUpPreparation {
 
 /// The SQL that prepares a process that folds (R13).
 enum RollUpPreparationStatements {
-    /// Also records the names that came and went, in the same transaction. `0004_create_rollup.sql` says which names of
-    /// PostgreSQL are no zones.
+    /// Also records the names that came and went, in the same transaction. The migration leaves out the same
+    /// names, which ZoneOffsetsTests checks.
     static let learnZones = PostgresStatement(
         """
         WITH changed AS MATERIALIZED (
             SELECT t.name AS came, k.name AS went
             FROM (
-                SELECT name FROM pg_timezone_names WHERE name NOT IN ('localtime', 'posixrules', 'Factory')
+                SELECT name FROM pg_timezone_names WHERE name <> ALL (\(TimeZoneLinks.notZones.sorted()))
             ) t FULL JOIN known_time_zone k ON k.name = t.name
             WHERE t.name IS NULL OR k.name IS NULL
         ), recorded AS (
