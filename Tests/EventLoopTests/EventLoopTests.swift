@@ -158,6 +158,21 @@ struct EventLoopTests {
         await #expect(throws: CancellationError.self) { try await sleeping.value }
     }
 
+    @Test func sleepsEndAndTheThreadToo_whenTheLoopStops() async {
+        let ended = EventLoop(name: "stops")
+        let sleeps = (0..<3).map { _ in
+            Task { try await ended.sleep(for: .seconds(3_600)) }
+        }
+        // A sleep begins on the loop.
+        while await onLoop(ended, { ended.sleepers.count }) < sleeps.count { await Task.yield() }
+        let begin = ContinuousClock.now
+        ended.stop()
+        for sleep in sleeps {
+            await #expect(throws: CancellationError.self) { try await sleep.value }
+        }
+        #expect(ContinuousClock.now - begin < .seconds(30))
+    }
+
     @Test func handlerIsCalled_whenItsDescriptorIsReadable() async {
         var ends: [CInt] = [0, 0]
         #expect(pipe(&ends) == 0)

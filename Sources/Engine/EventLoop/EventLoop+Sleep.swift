@@ -1,39 +1,49 @@
 extension EventLoop {
     /// Waits on a timer of the loop. `Task.sleep` would resume on another thread first.
     ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    /// - Throws: `CancellationError` as soon as the task is cancelled or the loop stops.
     public func sleep(for delay: Duration) async throws {
-        let sleeper = Sleeper()
+        let sleeper = Sleeper(loop: self)
         try await withTaskCancellationHandler {
             try Task.checkCancellation()
-            await withCheckedContinuation { continuation in
-                execute { sleeper.begin(on: self, delay, continuation) }
+            try await withCheckedThrowingContinuation { continuation in
+                execute { sleeper.begin(delay, continuation) }
             }
-            try Task.checkCancellation()
         } onCancel: {
-            execute { sleeper.wake() }
+            execute { sleeper.cancel() }
         }
     }
 }
 
 /// One sleep in progress. Used on its loop only.
-private final class Sleeper: @unchecked Sendable {
+final class Sleeper: @unchecked Sendable {
+    private let loop: EventLoop
     private var timer: LoopTimer?
-    private var continuation: CheckedContinuation<Void, Never>?
-    private var isAwake = false
+    private var continuation: CheckedContinuation<Void, any Error>?
+    private var isCancelled = false
 
-    func begin(on loop: EventLoop, _ delay: Duration, _ continuation: CheckedContinuation<Void, Never>) {
-        guard !isAwake else { return continuation.resume() }
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func begin(_ delay: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
+        guard !isCancelled else { return continuation.resume(throwing: CancellationError()) }
         self.continuation = continuation
-        timer = loop.makeTimer { self.wake() }
+        loop.sleepers[ObjectIdentifier(self)] = self
+        timer = loop.makeTimer { self.end(.success(())) }
         timer?.set(after: delay)
     }
 
-    func wake() {
-        isAwake = true
+    func cancel() {
+        isCancelled = true
+        end(.failure(CancellationError()))
+    }
+
+    private func end(_ result: Result<Void, any Error>) {
         timer?.unset()
         timer = nil
-        continuation?.resume()
+        loop.sleepers[ObjectIdentifier(self)] = nil
+        continuation?.resume(with: result)
         continuation = nil
     }
 }

@@ -41,6 +41,7 @@ public final class EventLoop: Sendable {
     private nonisolated(unsafe) var watches = WatchTable()
     private nonisolated(unsafe) var timers = TimerQueue()
     private nonisolated(unsafe) var roundWaiters: [UnsafeContinuation<Void, Never>] = []
+    nonisolated(unsafe) var sleepers: [ObjectIdentifier: Sleeper] = [:]
     private nonisolated(unsafe) var givingWay = GivingWay()
     /// The last wait ended with events.
     private nonisolated(unsafe) var hadEvents = false
@@ -85,8 +86,8 @@ public final class EventLoop: Sendable {
         }
     }
 
-    /// Ends the thread after the current round. Jobs queued before run, later ones never do. Watched descriptors are
-    /// not closed.
+    /// Ends the thread after the current round. Jobs queued before run, later ones never do. Tasks that sleep on the
+    /// loop get a `CancellationError`. Watched descriptors are not closed.
     public func stop() {
         execute { self.isStopping = true }
     }
@@ -195,12 +196,13 @@ extension EventLoop {
             resumeRoundWaiters()
         }
         resumeRoundWaiters()
+        for sleeper in sleepers.values { sleeper.cancel() }
         inbox.moveAll(to: &jobs)
         for _ in 0..<jobs.count { runJob() }
     }
 
     private func waitForEvents() -> Int {
-        let timeout = waitMilliseconds()
+        let timeout = isStopping ? 0 : waitMilliseconds()
         if timeout != 0, hadEvents, let count = giveWay() { return count }
         return poller.wait(timeoutMilliseconds: timeout)
     }

@@ -1,4 +1,5 @@
 import EventLoop
+import Foundation
 import Glibc
 import Logging
 import Testing
