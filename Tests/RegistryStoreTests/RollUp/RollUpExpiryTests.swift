@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("A session is not reachable from the moment it expires, whatever was folded or swept (R7, R13)")

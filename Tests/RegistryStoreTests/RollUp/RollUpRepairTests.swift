@@ -3,6 +3,7 @@ import PushRegistry
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(30)))

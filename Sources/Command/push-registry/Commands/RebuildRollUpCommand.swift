@@ -1,5 +1,5 @@
 import ArgumentParser
-import RegistryStore
+import RegistryJobs
 
 struct RebuildRollUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

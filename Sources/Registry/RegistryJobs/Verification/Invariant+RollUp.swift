@@ -8,8 +8,8 @@ extension Invariant {
             """
             SELECT i.app_id || '/' || i.install_id
             FROM installation i LEFT JOIN rollup_cell c ON c.app_id = i.app_id AND c.number = i.cell
-            \(sql: RollUpRebuildStatements.cellTexts)
-            WHERE (\(sql: RollUpRebuildStatements.cellFits)) IS NOT TRUE
+            \(sql: RollUpAssignmentStatements.cellTexts)
+            WHERE (\(sql: RollUpAssignmentStatements.cellFits)) IS NOT TRUE
             """),
         Invariant(
             "rollup-recount", "R13", "the roll-up has the counts of a recount (rebuild-rollup repairs it)",

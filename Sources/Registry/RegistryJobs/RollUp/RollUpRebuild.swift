@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// Corrects the roll-up by a recount of the installations, while registrations continue.
 ///
