@@ -17,6 +17,14 @@ enum RollUpRebuildStatements {
         "UPDATE rollup_state SET version = version + 1 WHERE app_id = \(app.rawValue)"
     }
 
+    /// Folds add sessions of admitted cells only, so no delta corrects these rows.
+    static func removeUnreachable(_ app: AppNumber) -> PostgresStatement {
+        """
+        DELETE FROM rollup_expiry e WHERE app_id = \(app.rawValue) AND NOT EXISTS (
+            SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = e.cell AND c.is_admitted)
+        """
+    }
+
     /// A SELECT: the differences between a recount and the roll-up (positive where the roll-up counts too few), by app,
     /// topic, cell, and expiry of the sessions that expire after `time`. It reads all installations.
     ///

@@ -34,6 +34,13 @@ extension Invariant {
             SELECT 'cell ' || cell || ' of app ' || app_id FROM rollup_cube
             WHERE reachable = 0 AND active = 0 AND installations = 0
             """),
+        Invariant(
+            "rollup-expiry", "R13", "only sessions in cells that may be reachable expire",
+            """
+            SELECT 'cell ' || e.cell || ' of app ' || e.app_id
+            FROM rollup_expiry e LEFT JOIN rollup_cell c ON c.app_id = e.app_id AND c.number = e.cell
+            WHERE c.is_admitted IS NOT TRUE
+            """),
     ]
 
     private static let time: PostgresSQL = "(SELECT greatest(max(swept_until), now()) FROM rollup_state)"
