@@ -152,14 +152,14 @@ let package = Package(
         // Fleets, for tests, benchmarks and the demo.
         module(
             "Bench", "FleetGenerator",
-            ["Basics", "PushRegistry", "PostgresClient", "RegistryStore", "StrictJSON", crypto]),
+            ["Basics", "PushRegistry", "PostgresClient", "RegistryJobs", "RegistryStore", "StrictJSON", crypto]),
 
         // Load and benchmarks; never part of the product.
         .executableTarget(
             name: "push-registry-bench",
             dependencies: [
                 "Basics", "FleetGenerator", "EmbeddedPostgres", "EventLoop", "Migrations", "PostgresClient",
-                "PushRegistry", "Receipts", "RegistryStore", "RegistryTestSupport", "HTTPApplication",
+                "PushRegistry", "Receipts", "RegistryJobs", "RegistryStore", "RegistryTestSupport", "HTTPApplication",
                 "HTTPServer", "StrictJSON", "COpenSSL", argumentParser, crypto, httpTypes, logging, subprocess,
             ], path: "Sources/Bench/push-registry-bench",
             // A package of its own, which the benchmark writes out and builds when it is asked to; and wrk's script.
@@ -255,7 +255,7 @@ let package = Package(
             "FleetGeneratorTests",
             [
                 "Basics", "FleetGenerator", "EmbeddedPostgres", "EventLoop", "PostgresClient", "PushRegistry",
-                "RegistryAPI", "RegistryStore", "RegistryTestSupport", crypto, logging,
+                "RegistryAPI", "RegistryJobs", "RegistryStore", "RegistryTestSupport", crypto, logging,
             ]),
     ]
 )

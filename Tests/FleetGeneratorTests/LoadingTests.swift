@@ -4,6 +4,7 @@ import EventLoop
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 import Testing
 

@@ -1,3 +1,4 @@
+import Basics
 public import EventLoop
 public import PostgresClient
 import PushRegistry
@@ -13,6 +14,8 @@ public struct LoopResources: Sendable {
     let lone: Turns
     /// The turns of transactions of contended writes (`FairQueue`).
     let contended: Turns
+    /// Of all loops of the process.
+    public let writes: RefusedWrites
     private let outages = AppOutageLog()
 
     private static let loneMax = 2
@@ -27,15 +30,18 @@ public struct LoopResources: Sendable {
 
     /// Those of all loops of a process, which share the known cells.
     public static func sharing(_ pools: [PostgresClient], isDistributed: Bool = false) -> [LoopResources] {
-        let cells = RollUpCells()
-        return pools.map { LoopResources($0, cells, isDistributed: isDistributed) }
+        let (cells, writes) = (RollUpCells(), RefusedWrites())
+        return pools.map { LoopResources($0, cells, writes, isDistributed: isDistributed) }
     }
 
     public init(postgres: PostgresClient, isDistributed: Bool = false) {
         self.init(postgres, RollUpCells(), isDistributed: isDistributed)
     }
 
-    init(_ postgres: PostgresClient, _ cells: RollUpCells, isDistributed: Bool = false) {
+    init(
+        _ postgres: PostgresClient, _ cells: RollUpCells, _ writes: RefusedWrites = RefusedWrites(),
+        isDistributed: Bool = false
+    ) {
         func turns(_ count: Int) -> Turns {
             Turns(
                 loop: postgres.loop, count: isDistributed ? Self.turnsOnCitusMax : count, waitingMax: Self.waitingMax,
@@ -44,6 +50,7 @@ public struct LoopResources: Sendable {
         self.postgres = postgres
         self.isDistributed = isDistributed
         self.cells = cells
+        self.writes = writes
         lone = turns(Self.loneMax)
         contended = turns(Self.contendedMax)
     }
@@ -66,5 +73,29 @@ extension LoopResources {
         _ app: AppNumber, refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
     ) async throws -> Value {
         try await RegistryStore.storing(refusing: refusing) { try await serving(app, body) }
+    }
+}
+
+/// Whether the database refuses writes while it may serve reads: its disk is full, for example.
+public final class RefusedWrites: Sendable {
+    private let last = Locked<PostgresError.Kind?>(nil)
+
+    init() {}
+
+    /// The reason for which the last write was refused; nil if a later one was not.
+    public var reason: PostgresError.Kind? { last.withLock { $0 } }
+
+    /// - Parameter body: a write.
+    func noting<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            let value = try await body()
+            last.withLock { $0 = nil }
+            return value
+        } catch let error as PostgresError {
+            if [.diskFull, .outOfMemory, .tooManyConnections, .readOnly].contains(error.kind) {
+                last.withLock { $0 = error.kind }
+            }
+            throw error
+        }
     }
 }

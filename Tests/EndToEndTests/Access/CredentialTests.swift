@@ -55,6 +55,25 @@ extension EndToEnd {
             #expect(list.json["apps"].array.contains { $0["app"].string == app.id })
             #expect(try await registry.send("GET", "/v1/apps", key: app.key(.admin)).status == 403)
             #expect(try await registry.send("GET", "/v1/apps", key: nil).status == 401)
+            #expect(list.json["next"] == .null)
+        }
+
+        @Test func apps_arePaged_byTheirIDs() async throws {
+            let app = try await RegistryApp.make()
+            let registry = app.registry
+            var (ids, after): ([String], String?) = ([], "")
+            while let query = after {
+                let page = try await registry.send("GET", "/v1/apps?limit=5\(query)").json
+                let found = (page["apps"].array + page["unusable"].array).compactMap { $0["app"].string }.sorted()
+                #expect((1...5).contains(found.count))
+                ids += found
+                after = page["next"].string.map { "&after=\($0)" }
+            }
+            #expect(ids == Set(ids).sorted())
+            #expect(ids.contains(app.id))
+            for query in ["limit=0", "limit=1001", "after=.", "before=x"] {
+                #expect(try await registry.send("GET", "/v1/apps?\(query)").status == 400, "\(query)")
+            }
         }
 
         @Test func key_failsOnTheNextRequest_whenItIsRevoked() async throws {

@@ -112,9 +112,14 @@ struct DiskFullTests {
             #expect(try await app.put("known", as: "alice").json["status"] == "unchanged")
             #expect(try await app.get("known").status == 200)
             #expect(try await registry.send("GET", "/healthz", key: nil).status == 200)
+            let full = try await registry.send("GET", "/readyz", key: nil)
+            #expect(full.status == 200 && full.json["degraded"] == ["the database refuses writes: diskFull"])
             try await free()
             let outage = try await ledger.timeToHeal()
             #expect(outage < .seconds(5))
+            try await eventually("the service is no longer degraded") {
+                try await registry.send("GET", "/readyz", key: nil).json["degraded"] == []
+            }
         }
         ledger.expectClearRefusals()
         try await app.expectKept(ledger)

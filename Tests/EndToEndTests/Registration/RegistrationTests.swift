@@ -1,3 +1,4 @@
+import Foundation
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -116,6 +117,28 @@ extension EndToEnd {
             #expect(second.generation == first.generation)
             let expiry = try await app.get("phone").json["sessionExpiresAt"].string
             #expect(expiry?.hasPrefix("2031-01-01T00:00:00") == true)
+        }
+
+        /// A registration with an older JWT of the session arrives late.
+        @Test func put_keepsTheLaterExpiry_ofTwoJWTs() async throws {
+            var policy = UserJWT.policy
+            policy["sessionExpiryClaim"] = "session_exp"
+            let app = try await RegistryApp.make(policy: policy)
+            let now = Int(Date().timeIntervalSince1970)
+            func put(_ expiry: Int, version: String = "26.5") async throws -> JSON {
+                let claims = #"{"sub":"alice","sid":"s1","iat":\#(now),"exp":\#(now + 900),"session_exp":\#(expiry)}"#
+                var body = SampleRegistration.make("phone")
+                body["device"]["systemVersion"] = .string(version)
+                return try await app.put("phone", body, by: UserJWT.make(claims: claims)).json
+            }
+            let (early, late) = (1_893_456_000, 1_924_992_000)
+            #expect(try await put(early)["status"] == "created")
+            #expect(try await put(late)["status"] == "updated")
+            #expect(try await put(early)["status"] == "unchanged")
+            #expect(try await put(early, version: "26.6")["status"] == "updated")
+            #expect(try await put(late, version: "26.6")["status"] == "unchanged")
+            let expiry = try await app.get("phone").json["sessionExpiresAt"].string
+            #expect(expiry?.hasPrefix("2031-01-01T00:00:00") == true, "\(expiry ?? "none")")
         }
     }
 }

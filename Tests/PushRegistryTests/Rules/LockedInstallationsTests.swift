@@ -47,6 +47,28 @@ struct LockedInstallationsTests {
         #expect(ledger.events.count == 1)
     }
 
+    /// A JWT may arrive late. A back end, which has no `iat`, may shorten the session.
+    @Test(arguments: [(5, 9, 9), (9, 5, 9), (5, nil, nil), (nil, 5, 5)] as [(Int64?, Int64?, Int64?)])
+    func sessionKeepsTheLaterExpiry_ofTwoJWTs(first: Int64?, second: Int64?, kept: Int64?) throws {
+        func registration(_ expiry: Int64?, issuedAt: Timestamp?, token: String = "t") -> Registration {
+            .make(
+                "phone", token: token, owner: .make("alice", session: "s", until: expiry.map(Timestamp.at)),
+                issuedAt: issuedAt)
+        }
+        for isJWT in [true, false] {
+            var ledger = Ledger()
+            let issuedAt: Timestamp? = isJWT ? .at(1) : nil
+            try ledger.register(registration(first, issuedAt: issuedAt))
+            for token in ["t", "u"] {
+                let outcome = try ledger.register(registration(second, issuedAt: issuedAt, token: token))[0]
+                let expiry = ledger["phone"]?.owner?.session?.expiresAt
+                #expect(expiry == (isJWT ? kept : second).map(Timestamp.at))
+                let isSame = token == "t" && isJWT && kept == first
+                #expect(outcome.status == (isSame ? .unchanged : .updated))
+            }
+        }
+    }
+
     @Test func lastSeenAt_isTheOnlyUpdate_whenTheTouchIsDue() throws {
         var ledger = Ledger()
         let app = App.make(touchInterval: ISO8601Duration(seconds: 2))

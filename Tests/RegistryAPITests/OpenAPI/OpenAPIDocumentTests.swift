@@ -177,6 +177,25 @@ struct DescribedRoutesTests {
         #expect(Set(document.operations.map(\.description)) == Set(routes))
     }
 
+    /// The text of the body, and that of the 413 if it names a size.
+    @Test func sizesInTheTexts_areTheLimitsOfTheRoutes() throws {
+        let loop = EventLoop(name: "routes")
+        defer { loop.stop() }
+        let service = try RegistryAPI.RegistryService.withoutDatabase(on: loop)
+        let document = try OpenAPI(parsing: EmbeddedFile.openAPI.bytes)
+        let operations = Dictionary(uniqueKeysWithValues: document.operations.map { ($0.description, $0) })
+        func sizes(_ part: JSON) -> [Int] {
+            (part["description"].string ?? "").matches(of: /(\d+) (KiB|MiB)/)
+                .map { (Int($0.1) ?? 0) << ($0.2 == "KiB" ? 10 : 20) }
+        }
+        for route in service.routes + service.ownConsoleCalls {
+            guard let operation = operations[Self.name(route)]?.json else { continue }
+            #expect(sizes(operation["requestBody"]) == (route.bodyBytesMax > 0 ? [route.bodyBytesMax] : []), "\(route)")
+            let refusal = document.resolved(operation["responses"]["413"])
+            #expect([[], [route.bodyBytesMax]].contains(sizes(refusal)), "\(Self.name(route)): \(refusal)")
+        }
+    }
+
     private static func name(_ route: Route) -> String { "\(route.method.rawValue) \(route.pattern)" }
 
     /// The console has its own calls, and every call of the API that takes a credential.

@@ -2,6 +2,7 @@ import PostgresClient
 import PushRegistry
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("A session is not reachable from the moment it expires, whatever was folded or swept (R7, R13)")
@@ -68,6 +69,8 @@ struct RollUpExpiryTests {
             let result = try await audiences.count(audience, explains: true)
             #expect(result.count == 0 && result.plan?.path == .rollUp)
             #expect(try await audiences.page(audience, from: .start, limit: 10, explains: false).items.isEmpty)
+            let key = InstallationKey(app: stores.app.number, installID: try InstallID("i"))
+            #expect(try await stores.installations.installation(key)?.unreachableBecause == [.sessionExpired])
             #expect(try await stores.brokenRollUp().isEmpty)
         }
     }

@@ -3,6 +3,7 @@ import PushRegistry
 import RegistryTestSupport
 import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 @Suite("verify finds a roll-up that is wrong, and rebuilding it corrects it beside writers", .timeLimit(.minutes(30)))
@@ -191,5 +192,21 @@ struct RollUpRepairTests {
             FROM installation LIMIT 1
             """),
         Damage(["rollup-recount"], "UPDATE rollup_cube SET active = 0 WHERE active > reachable"),
+        Damage(
+            ["rollup-expiry"],
+            """
+            INSERT INTO rollup_expiry SELECT app_id, 0, now() + interval '1 hour', 999999999, 3 FROM app
+            """),
+        Damage(
+            ["rollup-expiry"],
+            """
+            WITH cell AS (
+                INSERT INTO rollup_cell (app_id, number, provider, authorization_status, authorization_assumed,
+                    locale_number, zone_number, spelling_number, system_number, time_zone_offset, version_number)
+                OVERRIDING SYSTEM VALUE
+                SELECT app_id, 999999998, 'apns', 'denied', false, 0, 0, 0, 0, 1, 0
+                FROM (SELECT id AS app_id FROM app) AS a RETURNING app_id, number)
+            INSERT INTO rollup_expiry SELECT app_id, 0, now() - interval '1 hour', number, 3 FROM cell
+            """),
     ]
 }

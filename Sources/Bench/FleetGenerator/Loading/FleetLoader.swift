@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 
 /// Fills a database with a fleet by COPY, in transactions of some thousand installations: memory use is constant, and

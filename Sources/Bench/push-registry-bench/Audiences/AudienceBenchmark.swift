@@ -4,6 +4,7 @@ import Foundation
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 
 /// Runs the same queries on fleets of several sizes. Each fleet grows into the next.

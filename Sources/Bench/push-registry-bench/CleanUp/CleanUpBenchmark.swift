@@ -3,6 +3,7 @@ import FleetGenerator
 import Foundation
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 
 /// Measures the clean-up and bare SQL in turn, each with another tenth of one fleet; then the clean-up while

@@ -2,6 +2,7 @@ import FleetGenerator
 import Foundation
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 
 /// Measures the selected rows, both sides in turn and round after round, so that other work of the machine affects both

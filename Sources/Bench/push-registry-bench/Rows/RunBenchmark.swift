@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import PostgresClient
 import PushRegistry
+import RegistryJobs
 import RegistryStore
 import RegistryTestSupport
 

@@ -1,5 +1,5 @@
 import ArgumentParser
-import RegistryStore
+import RegistryJobs
 
 struct RebuildRollUpCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +10,7 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
             Each transaction that changes installations also inserts the deltas of their counts, so the counts are \
             always exact. This command is for databases that were changed by other means, such as rows of \
             installations or of the roll-up written by hand. `verify` shows whether it is needed (rollup-cells, \
-            rollup-recount).
+            rollup-recount, rollup-expiry).
 
             It may run beside the service, and registrations do not wait for it. It compares installations and counts \
             in one snapshot and inserts only the differences, as deltas that add up with those of concurrent \

@@ -138,14 +138,17 @@ struct Database: Sendable {
 
     /// Brings the schema up to date.
     ///
-    /// - Throws: `UnreachableDatabase`, `MigrationError`.
+    /// - Throws: `SharedSessions`, `UnreachableDatabase`, `MigrationError`.
     func migrate() async throws -> [Migration] {
-        try await unreachable { try await migrator.migrate(configuration) }
+        try await unreachable {
+            try await checkSessions()
+            return try await migrator.migrate(configuration)
+        }
     }
 
     /// Only `serve` and `migrate` change the schema. A newer one is fine: a migration only adds.
     ///
-    /// - Throws: `OutdatedSchema`, `UnreachableDatabase`, `MigrationError`.
+    /// - Throws: `SharedSessions`, `OutdatedSchema`, `UnreachableDatabase`, `MigrationError`.
     func checkSchema() async throws {
         let status = try await migrationStatus()
         guard let needed = status.pending.last?.version else { return }
@@ -153,7 +156,16 @@ struct Database: Sendable {
     }
 
     func migrationStatus() async throws -> MigrationStatus {
-        try await unreachable { try await migrator.status(configuration) }
+        try await unreachable {
+            try await checkSessions()
+            return try await migrator.status(configuration)
+        }
+    }
+
+    /// Only a pooler between the process and PostgreSQL can share sessions.
+    private func checkSessions() async throws {
+        guard embedded == nil, guest == nil, try await !PostgresSession.keepsSettings(configuration) else { return }
+        throw SharedSessions()
     }
 
     /// Throws a `PostgresError` of the body as `UnreachableDatabase` (migrations are a command's first statements), or

@@ -38,6 +38,17 @@ struct OutdatedSchema: Error, CustomStringConvertible {
     }
 }
 
+/// A pooler lends the server's sessions for one transaction each.
+struct SharedSessions: Error, CustomStringConvertible {
+    var description: String {
+        """
+        The connections of PUSH_REGISTRY_DATABASE_URL lose their sessions: a pooler lends each session of PostgreSQL \
+        for one transaction. Settings and prepared statements need sessions of their own. Let the pooler keep them \
+        (PgBouncer: pool_mode = session), or connect to PostgreSQL directly. Nothing was changed.
+        """
+    }
+}
+
 /// The first statement of a command failed.
 struct UnreachableDatabase: Error, CustomStringConvertible {
     let error: PostgresError

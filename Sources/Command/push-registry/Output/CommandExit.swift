@@ -28,8 +28,8 @@ func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws 
 extension Error {
     fileprivate var meansUnreachableDatabase: Bool {
         switch self as any Error {
-        case is NoDatabase, is StoppedDatabase, is UnreachableDatabase, is OutdatedSchema, is EmbeddedPostgresError,
-            is PostgresError:
+        case is NoDatabase, is StoppedDatabase, is UnreachableDatabase, is OutdatedSchema, is SharedSessions,
+            is EmbeddedPostgresError, is PostgresError:
             true
         case MigrationError.locked: true
         default: false

@@ -54,6 +54,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private struct LoopParts: Sendable {
         let loop: EventLoop
         let postgres: PostgresClient
+        let writes: RefusedWrites
         let installations: PostgresInstallationStore
         let users: PostgresUserStore
         let notifications: PostgresNotificationStore
@@ -120,8 +121,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 audienceConfiguration, on: loop, limits: audiences.limits.pool, name: "\(loop.name)-audiences",
                 logger: logger)
             return LoopParts(
-                loop: loop, postgres: postgres, installations: installations, users: PostgresUserStore(resources),
-                notifications: PostgresNotificationStore(resources),
+                loop: loop, postgres: postgres, writes: resources.writes, installations: installations,
+                users: PostgresUserStore(resources), notifications: PostgresNotificationStore(resources),
                 topics: PostgresTopicStore(resources), feedback: PostgresFeedbackStore(resources),
                 events: PostgresEventStore(resources), messages: PostgresMessageStore(resources),
                 directory: PostgresAppDirectory(postgres: postgres, unusablePolicies: unusablePolicies),
@@ -177,8 +178,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
         return service.application(observers: [makeAccessLog(), RequestMetrics(metrics)])
     }
 
-    /// Checks the database, its migrations, the apps' policies and the database of audience queries. Without the last
-    /// two, the service is ready but degraded.
+    /// Checks the database, its migrations, the apps' policies, writes, and the database of audience queries. Without
+    /// one of the last three, the service is ready but degraded.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
         ReadinessCheck { [shutdown, hasReadDatabase, schemaVersion] in
             guard !shutdown.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
@@ -198,6 +199,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 return .init(obstacles: ["the database cannot be used: \(reason)"])
             } catch {
                 return .init(obstacles: ["the database does not respond"])
+            }
+            if let reason = parts.writes.reason {
+                degraded.append("the database refuses writes: \(reason.label)")
             }
             // A pool that merely is busy is not asked: exports may hold all its connections for minutes.
             if hasReadDatabase || parts.audiencePostgres.isFailing,

@@ -104,9 +104,9 @@ extension SettingValue {
         SettingValue(
             "percent%", "a percentage from 0% to 100% with its sign, such as 20%",
             { text in
-                guard text.hasSuffix("%"), let number = Double(text.dropLast()), (0...100).contains(number) else {
-                    return nil
-                }
+                guard let digits = text.wholeMatch(of: /([0-9]+(?:\.[0-9]+)?)%/)?.1, let number = Double(digits),
+                    number <= 100
+                else { return nil }
                 return number / 100
             }, store)
     }

@@ -33,6 +33,24 @@ public final class PostgresSession {
         return try outcome.get()
     }
 
+    /// Whether a session keeps its settings while another one works. Behind a pooler that lends the server's sessions
+    /// for one transaction each, both have the same one, unless other clients use the pooler at that moment.
+    ///
+    /// - Throws: `PostgresError`.
+    public static func keepsSettings(_ configuration: PostgresConfiguration) async throws -> Bool {
+        try await withSession(configuration) { first in
+            try first.mark("first")
+            // A server that opens no second session shows nothing.
+            try? run(configuration, Cancellation()) { try $0.mark("second") }
+            let mark: String? = try first.execute("SELECT current_setting('push_registry.session', true)")[0].decode(0)
+            return mark == "first"
+        }
+    }
+
+    private func mark(_ name: String) throws(PostgresError) {
+        _ = try execute("SELECT set_config('push_registry.session', \(name), false)")
+    }
+
     private static func run<Value>(
         _ configuration: PostgresConfiguration, _ cancellation: Cancellation,
         _ body: (PostgresSession) throws -> Value

@@ -104,14 +104,26 @@ public struct RegistrationClaim: Sendable {
         return isOwned || proof != nil
     }
 
-    /// The same claim for the owner that a locked installation keeps or loses (fine print 10).
+    /// Whether a session's stored expiry is later than that of the caller's JWT, which arrived late and shortens no
+    /// session (fine print 13). A back end may shorten one.
+    public func isOutlived(by expiry: Timestamp?) -> Bool {
+        guard credentialIssuedAt != nil, let expiry, let sent = owner?.session?.expiresAt else { return false }
+        return sent < expiry
+    }
+
+    /// The same claim for the owner that a locked installation keeps or loses (fine print 10), or for the later expiry
+    /// of its session.
     ///
     /// - Parameter bringsToken: whether the registration has the installation's present token.
     /// - Throws: `RegistrationRefusal.owned` without a proof.
     func resolved(
         on present: Installation?, bringsToken: Bool, at now: Timestamp
     ) throws(RegistrationRefusal) -> RegistrationClaim {
-        guard case .publishableKey(let proof) = authority else { return self }
+        guard case .publishableKey(let proof) = authority else {
+            let session = present?.owner?.session
+            guard owner?.isSame(as: present?.owner) == true, isOutlived(by: session?.expiresAt) else { return self }
+            return RegistrationClaim(owner: present?.owner, replacing: self)
+        }
         if let proof {
             guard proof.holds(for: present, at: now) else { throw .owned }
             return RegistrationClaim(owner: present?.owner, replacing: self)

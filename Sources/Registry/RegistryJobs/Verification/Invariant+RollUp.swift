@@ -8,8 +8,8 @@ extension Invariant {
             """
             SELECT i.app_id || '/' || i.install_id
             FROM installation i LEFT JOIN rollup_cell c ON c.app_id = i.app_id AND c.number = i.cell
-            \(sql: RollUpRebuildStatements.cellTexts)
-            WHERE (\(sql: RollUpRebuildStatements.cellFits)) IS NOT TRUE
+            \(sql: RollUpAssignmentStatements.cellTexts)
+            WHERE (\(sql: RollUpAssignmentStatements.cellFits)) IS NOT TRUE
             """),
         Invariant(
             "rollup-recount", "R13", "the roll-up has the counts of a recount (rebuild-rollup repairs it)",
@@ -33,6 +33,13 @@ extension Invariant {
             """
             SELECT 'cell ' || cell || ' of app ' || app_id FROM rollup_cube
             WHERE reachable = 0 AND active = 0 AND installations = 0
+            """),
+        Invariant(
+            "rollup-expiry", "R13", "only sessions in cells that may be reachable expire",
+            """
+            SELECT 'cell ' || e.cell || ' of app ' || e.app_id
+            FROM rollup_expiry e LEFT JOIN rollup_cell c ON c.app_id = e.app_id AND c.number = e.cell
+            WHERE c.is_admitted IS NOT TRUE
             """),
     ]
 

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 
 /// Finds the values of a filter that no installation has. Locales, time zones, systems and versions are looked up in
-/// `rollup_text`, which keeps a text for some nights after its last installation has gone. Values of other fields are
-/// not looked up: that would require a scan.
+/// `rollup_text`, which keeps a text for some nights after its last installation has gone; providers, authorizations
+/// and offsets in the cells of the cube. Values of other fields are not looked up: that would require a scan.
 struct KnownValues {
     /// The number of values of one filter that are looked up; the rest counts as known.
     static let lookedUpMax = 100
@@ -14,19 +14,24 @@ struct KnownValues {
 
     private let app: AppNumber
     private let values: [(compared: ComparedValue, text: String, isLocale: Bool)]
+    private let valuesOfCells: [ComparedValue]
 
     init(_ audience: Audience) {
         app = audience.app
         var seen: Set<ComparedValue> = []
-        var values: [(ComparedValue, String, Bool)] = []
-        for compared in audience.filter.comparedValues where values.count < Self.lookedUpMax {
-            guard let text = Self.text(compared),
-                seen.insert(compared).inserted
-            else { continue }
-            values.append((compared, text, compared.field == .locale))
-        }
-        self.values = values
+        let compared = audience.filter.comparedValues.filter { seen.insert($0).inserted }
+        values = compared.lazy.compactMap { value in Self.text(value).map { (value, $0, value.field == .locale) } }
+            .prefix(Self.lookedUpMax).map { $0 }
+        valuesOfCells = Array(
+            compared.filter { [.provider, .authorizationStatus, .utcOffset].contains($0.field) }
+                .prefix(Self.lookedUpMax))
     }
+
+    /// Whether values are looked up in the cells of the cube.
+    var needsCells: Bool { !valuesOfCells.isEmpty }
+
+    /// Whether they are offsets.
+    var needsZones: Bool { valuesOfCells.contains(where: \.field.needsZones) }
 
     /// The statement that returns the positions of unknown values; nil if there is nothing to look up.
     var lookUp: PostgresStatement? {
@@ -51,11 +56,32 @@ struct KnownValues {
     ///   - view: of all installations.
     func unknown(_ positions: [Int], in view: CubeView) -> [UnknownValue] {
         var names: [AudienceField: [String]] = [:]
-        return positions.prefix(Self.reportedMax).map { position in
+        let texts = positions.prefix(Self.reportedMax).map { position in
             let (compared, text, _) = values[position - 1]
             let known = names[compared.field] ?? view.names(of: compared.field, countMax: Self.namesMax)
             names[compared.field] = known
             return UnknownValue(compared, nearest: NearestName.of(text, among: known))
+        }
+        return Array((texts + unknownInCells(of: view)).prefix(Self.reportedMax))
+    }
+
+    private func unknownInCells(of view: CubeView) -> [UnknownValue] {
+        // The zones of overflow cells are not known.
+        let offsets = needsZones && !view.overflows ? CubeFilter(view).offsets : nil
+        func isKnown(_ compared: ComparedValue) -> Bool {
+            switch (compared.field, compared.value) {
+            case (.provider, .text(let name)): view.cells.has(Provider(rawValue: name))
+            case (.authorizationStatus, .text(let name)): view.cells.has(AuthorizationStatus(rawValue: name))
+            case (.utcOffset, .offset(let offset)): offsets?.contains(offset) ?? true
+            default: true
+            }
+        }
+        return valuesOfCells.filter { !isKnown($0) }.map { compared in
+            guard case .choice(let all) = compared.field.kind, case .text(let name) = compared.value else {
+                return UnknownValue(compared, nearest: nil)
+            }
+            let known = all.filter { isKnown(ComparedValue(compared.field, .text($0))) }
+            return UnknownValue(compared, nearest: NearestName.of(name, among: known))
         }
     }
 }

@@ -172,8 +172,8 @@ public struct PostgresAudienceStore: AudienceStore {
             findsUnknownValues && values.lookUp != nil
             ? try results[results.count - 1].map { try $0.decode(0) } : []
         var unknown: [UnknownValue] = []
-        if !positions.isEmpty {
-            let view = try await view(of: audience.app, [0]).view
+        if !positions.isEmpty || findsUnknownValues && values.needsCells {
+            let view = try await view(of: audience.app, [0], needsZones: values.needsZones).view
             unknown = await offLoop { values.unknown(positions, in: view) }
         }
         return try decode(
@@ -201,7 +201,7 @@ extension PostgresAudienceStore {
         return try await offLoop {
             guard query.needsNoTexts || !view.overflows else { return nil }
             let positions = try more.first?.map { try $0.decode(0, as: Int.self) } ?? []
-            return answer(Found(view: view, unknown: positions.isEmpty ? [] : values.unknown(positions, in: view)))
+            return answer(Found(view: view, unknown: values.unknown(positions, in: view)))
         }
     }
 

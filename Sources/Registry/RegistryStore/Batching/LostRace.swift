@@ -1,4 +1,3 @@
-import Glibc
 import PostgresClient
 
 /// Another transaction changed a row between this transaction's read and its lock. This transaction starts over.
@@ -53,29 +52,6 @@ extension PostgresClient {
         let first = LockTimeoutStatements.of(patience)
         let results = try await withTransaction { try await $0.commit(after: first + statements) }
         return Array(results.dropFirst(first.count))
-    }
-}
-
-extension PostgresSession {
-    /// Runs a transaction, and again where it lost a race or failed otherwise in a way that passes.
-    package func withTransaction<Value>(
-        attemptsMax: Int, orIf passes: (any Error) -> Bool = { _ in false }, _ body: () throws -> Value
-    ) throws -> Value {
-        for _ in 1..<attemptsMax {
-            do {
-                return try withTransaction(body)
-            } catch let error where error.isLostRace || passes(error) {
-                try checkCancellation()
-            }
-        }
-        return try withTransaction(body)
-    }
-
-    /// **Blocks** the thread, unless the task that waits for the session was cancelled.
-    package func pause(for time: Duration) throws {
-        try checkCancellation()
-        let (seconds, attoseconds) = time.components
-        usleep(UInt32(seconds) * 1_000_000 + UInt32(attoseconds / 1_000_000_000_000))
     }
 }
 

@@ -95,7 +95,9 @@ actor WriteCoalescer<Write: BatchedWrite> {
         (lone, contended) = (resources.lone, resources.contended)
         self.meters = meters
         self.body = { batch, patience in
-            try await resources.serving(batch[0].app) { try await body(batch, patience) }
+            try await resources.writes.noting {
+                try await resources.serving(batch[0].app) { try await body(batch, patience) }
+            }
         }
         queue = FairQueue(
             countMax: Self.waitingMax, batchMax: Self.batchMax, overlapMax: isDistributed ? Self.overlapMax : nil)

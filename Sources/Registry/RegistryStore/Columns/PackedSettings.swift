@@ -16,78 +16,72 @@ enum PackedSettings {
 
     /// The names of a field's digits, in the order of their codes.
     static func names(of field: AudienceField) -> [String]? {
-        switch field {
-        case .authorizationStatus: AuthorizationStatus.allCases.map(\.rawValue)
-        case .soundSetting, .badgeSetting, .alertSetting, .notificationCenterSetting, .lockScreenSetting,
-            .carPlaySetting, .criticalAlertSetting, .announcementSetting:
-            NotificationSetting.allCases.map(\.rawValue)
-        case .alertStyle: AlertStyle.allCases.map(\.rawValue)
-        case .showPreviewsSetting: ShowPreviewsSetting.allCases.map(\.rawValue)
-        default: nil
-        }
+        guard digit(of: field) != nil, case .choice(let names) = field.kind else { return nil }
+        return names
     }
 
     static func encode(_ settings: NotificationSettings) -> Int64 {
-        var packed = Packer()
-        packed.append(settings.authorizationStatus)
-        packed.append(settings.soundSetting)
-        packed.append(settings.badgeSetting)
-        packed.append(settings.alertSetting)
-        packed.append(settings.notificationCenterSetting)
-        packed.append(settings.lockScreenSetting)
-        packed.append(settings.carPlaySetting)
-        packed.append(settings.criticalAlertSetting)
-        packed.append(settings.announcementSetting)
-        packed.append(settings.alertStyle)
-        packed.append(settings.showPreviewsSetting)
-        packed.append(code: settings.providesAppNotificationSettings.map { $0 ? 2 : 1 } ?? 0)
-        packed.append(code: settings.authorizationAssumed ? 1 : 0)
-        return packed.value
+        var (packer, settings) = (Packer(), settings)
+        pass(&settings, through: &packer)
+        return packer.value
     }
 
     /// A digit that this binary does not know reads as `unknown`: a newer binary may have written it.
     static func decode(_ packed: Int64) -> NotificationSettings {
-        var digits = Unpacker(value: packed)
-        var settings = NotificationSettings()
-        settings.authorizationStatus = digits.next()
-        settings.soundSetting = digits.next()
-        settings.badgeSetting = digits.next()
-        settings.alertSetting = digits.next()
-        settings.notificationCenterSetting = digits.next()
-        settings.lockScreenSetting = digits.next()
-        settings.carPlaySetting = digits.next()
-        settings.criticalAlertSetting = digits.next()
-        settings.announcementSetting = digits.next()
-        settings.alertStyle = digits.next()
-        settings.showPreviewsSetting = digits.next()
-        settings.providesAppNotificationSettings = [1: false, 2: true][digits.nextCode()]
-        settings.authorizationAssumed = digits.nextCode() == 1
+        var (unpacker, settings) = (Unpacker(value: packed), NotificationSettings())
+        pass(&settings, through: &unpacker)
         return settings
     }
 
-    private struct Packer {
+    /// The order of the digits, as in `fields`.
+    @inline(__always)
+    private static func pass(_ settings: inout NotificationSettings, through digits: inout some Digits) {
+        digits.pass(&settings.authorizationStatus)
+        digits.pass(&settings.soundSetting)
+        digits.pass(&settings.badgeSetting)
+        digits.pass(&settings.alertSetting)
+        digits.pass(&settings.notificationCenterSetting)
+        digits.pass(&settings.lockScreenSetting)
+        digits.pass(&settings.carPlaySetting)
+        digits.pass(&settings.criticalAlertSetting)
+        digits.pass(&settings.announcementSetting)
+        digits.pass(&settings.alertStyle)
+        digits.pass(&settings.showPreviewsSetting)
+        let provides = digits.pass(code: settings.providesAppNotificationSettings.map { $0 ? 2 : 1 } ?? 0)
+        settings.providesAppNotificationSettings = [1: false, 2: true][provides]
+        settings.authorizationAssumed = digits.pass(code: settings.authorizationAssumed ? 1 : 0) == 1
+    }
+
+    /// Writes each digit, or reads it.
+    private protocol Digits {
+        mutating func pass<Setting: OpenSetting>(_ setting: inout Setting) where Setting.AllCases == [Setting]
+        mutating func pass(code: Int) -> Int
+    }
+
+    private struct Packer: Digits {
         var value: Int64 = 0
         private var shift: Int64 = 0
 
-        mutating func append<Setting: OpenSetting>(_ setting: Setting) where Setting.AllCases == [Setting] {
-            append(code: Int64(Setting.allCases.firstIndex(of: setting) ?? 0))
+        mutating func pass<Setting: OpenSetting>(_ setting: inout Setting) where Setting.AllCases == [Setting] {
+            _ = pass(code: Setting.allCases.firstIndex(of: setting) ?? 0)
         }
 
-        mutating func append(code: Int64) {
-            value |= code << shift
+        mutating func pass(code: Int) -> Int {
+            value |= Int64(code) << shift
             shift += 4
+            return code
         }
     }
 
-    private struct Unpacker {
+    private struct Unpacker: Digits {
         var value: Int64
 
-        mutating func next<Setting: OpenSetting>() -> Setting where Setting.AllCases == [Setting] {
-            let code = nextCode()
-            return code < Setting.allCases.count ? Setting.allCases[code] : .unknown
+        mutating func pass<Setting: OpenSetting>(_ setting: inout Setting) where Setting.AllCases == [Setting] {
+            let code = pass(code: 0)
+            setting = code < Setting.allCases.count ? Setting.allCases[code] : .unknown
         }
 
-        mutating func nextCode() -> Int {
+        mutating func pass(code: Int) -> Int {
             defer { value >>= 4 }
             return Int(value & 15)
         }

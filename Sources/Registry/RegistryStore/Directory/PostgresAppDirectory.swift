@@ -116,10 +116,11 @@ public actor PostgresAppDirectory: AppDirectory {
                 PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
                 PostgresStatement(DirectoryStatements.databaseEpoch), PostgresStatement(TopicCatalogueStatements.all),
             ])
+            let last = lastRead
             let signingKeys = try SigningKeyStatements.byApp(results[3])
             let topics = try TopicCatalogue.byApp(results[5])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, signingKeys, topics, into: &apps, &unusable) }
+            for row in results[1] { try Self.read(row, signingKeys, topics, last, into: &apps, &unusable) }
             return DirectorySnapshot(
                 version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
                 unusable: unusable,
@@ -128,14 +129,17 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     /// An app with an invalid policy does not stop other apps.
+    ///
+    /// - Parameter last: a policy with the revision that it has here is not parsed again. Policies are most of the work
+    ///   after a change of any app.
     private static func read(
         _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], _ topics: [AppNumber: TopicCatalogue],
-        into apps: inout [App],
-        _ unusable: inout [UnusableApp]
+        _ last: DirectorySnapshot, into apps: inout [App], _ unusable: inout [UnusableApp]
     ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
         let revision = try row.decode(3, as: String.self)
-        switch PolicyDocument.policy(ofStored: try row.decode(2)) {
+        let known = last.app(number).flatMap { $0.revision == revision ? $0.policy : nil }
+        switch try known.map(Result.success) ?? PolicyDocument.policy(ofStored: row.decode(2)) {
         case .success(let policy):
             apps.append(
                 App(

@@ -5,9 +5,14 @@ import PushRegistry
 enum InstallationStatements {
     /// The columns of an `InstallationRecord`.
     static let recordColumns: PostgresSQL = """
-        \(sql: InstallationColumns.list), i.token, statement_timestamp(), \
+        \(sql: InstallationColumns.list), i.token, \(sql: reachabilityTime), \
         \(sql: SnapshotColumns.batch.list.names(of: "i"))
         """
+
+    /// An expression: the present time, or that of the last sweep if the clock was set back since. A session that
+    /// counts take for expired is not reachable here either.
+    static let reachabilityTime: PostgresSQL =
+        "greatest(statement_timestamp(), (SELECT swept_until FROM rollup_state WHERE app_id = $1))"
 
     /// GET …/installations/{installId}: reads an installation.
     static let read = PreparedSQL(

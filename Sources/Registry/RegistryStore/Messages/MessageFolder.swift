@@ -9,7 +9,7 @@ import PushRegistry
 public struct MessageFolder: Sendable {
     private static let interval = Duration.seconds(1)
     /// The most changes of one transaction, which takes some tenths of a second.
-    static let batch = 20_000
+    package static let batch = 20_000
     /// The horizon moves after this many changes. Under a long snapshot, each move leaves a row that readers pass, as
     /// each change does.
     private static let advanceAfter = 5_000
@@ -65,36 +65,5 @@ public struct MessageFolder: Sendable {
             _ = try await postgres.execute(MessageSumStatements.advance(app, to: oldest))
             batch.foldedSinceAdvance = 0
         }
-    }
-
-    /// Folds all changes of all apps, for the night job.
-    package static func foldAll(in session: PostgresSession) throws {
-        try session.execute(PostgresStatement(MessageSumStatements.waiting)).forEachApp { app in
-            while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch
-            {
-                try session.checkCancellation()
-            }
-            let oldest: Int64 = try session.execute(RollUpStatements.moment)[0].decode(0)
-            _ = try session.execute(MessageSumStatements.advance(app, to: oldest))
-        }
-    }
-}
-
-extension PostgresResult {
-    /// Runs `body` for the app of each row, also if it failed for an earlier one.
-    ///
-    /// - Throws: the first failure, at the end; a cancellation at once.
-    package func forEachApp(_ body: (AppNumber) throws -> Void) throws {
-        var failure: (any Error)?
-        for row in self {
-            do {
-                try body(AppNumber(try row.decode(0)))
-            } catch let error as PostgresError where error.kind == .cancelled {
-                throw error
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        if let failure { throw failure }
     }
 }

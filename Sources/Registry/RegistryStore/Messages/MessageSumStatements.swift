@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The SQL of the sums of messages. `$1` is the app, `$2` the message.
-enum MessageSumStatements {
+package enum MessageSumStatements {
     private static let counters: [PostgresSQL] = ["targeted", "accepted", "failed", "delivered", "opened", "dismissed"]
     private static let list = counters.joined(separator: ", ")
     private static let totals = counters.map { counter -> PostgresSQL in
@@ -139,14 +139,14 @@ enum MessageSumStatements {
         """)
 
     /// Service, every second; clean-up: lists the apps with changes that are not folded.
-    static let waiting = PreparedSQL(
+    package static let waiting = PreparedSQL(
         """
         SELECT s.app_id FROM rollup_state s WHERE EXISTS (
             SELECT FROM message_delta d WHERE d.app_id = s.app_id AND d.transaction_id >= s.message_horizon)
         """)
 
     /// Returns how many changes were folded. Concurrent services fold different changes.
-    static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {
+    package static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {
         PostgresStatement(foldSQL, app.rawValue, Int64(limit))
     }
 
@@ -177,7 +177,7 @@ enum MessageSumStatements {
     /// still write changes. A fold of the roll-up that has locked the row goes first.
     ///
     /// - Parameter oldest: of `RollUpStatements.moment`.
-    static func advance(_ app: AppNumber, to oldest: Int64) -> PostgresStatement {
+    package static func advance(_ app: AppNumber, to oldest: Int64) -> PostgresStatement {
         PostgresStatement(advanceSQL, app.rawValue, oldest)
     }
 

@@ -9,8 +9,7 @@ enum NotificationStatements {
     /// The columns of an `AddressedInstallation`.
     private static let addressed: PostgresSQL = """
         i.install_id, i.provider::text, i.token, i.p256dh, i.auth, i.generation, i.epoch, i.state::text, \
-        i.session_expires_at, i.settings, statement_timestamp(), i.user_id, i.cell, \
-        i.topics
+        i.session_expires_at, i.settings, \(sql: InstallationStatements.reachabilityTime), i.user_id, i.cell, i.topics
         """
 
     /// POST …/notifications: reads the installations that a batch addresses.

@@ -95,11 +95,14 @@ extension RegistrationLookUp.Finding {
     private static func find(
         _ registration: Registration, in row: PostgresRow, isSame: Bool, at now: Timestamp
     ) throws -> RegistrationFinding {
-        guard row.hasOwner(of: registration) else { return .holder }
+        let sessionExpiresAt = try row.sessionExpiresAt
+        guard row.hasOwner(of: registration), !registration.claim.isOutlived(by: sessionExpiresAt) else {
+            return .holder
+        }
         return .bound(
             RegistrationFinding.Bound(
                 generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
-                cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
+                cell: try row.decode(9), sessionExpiresAt: sessionExpiresAt,
                 lastSeenAt: Timestamp(try row.decode(3)), topics: try row.choices(at: 18),
                 hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
     }

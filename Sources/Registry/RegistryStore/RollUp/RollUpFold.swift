@@ -40,18 +40,18 @@ public struct RollUpFold {
     private let batch: Int64
     private var phase = Phase.locking
     /// Nil if another session folds this app.
-    private(set) var outcome: Outcome?
+    package private(set) var outcome: Outcome?
 
-    init(_ app: AppNumber, batch: Int) {
+    package init(_ app: AppNumber, batch: Int) {
         self.app = app
         self.batch = Int64(batch)
     }
 
     /// The first unit to send.
-    var first: [PostgresStatement] { [RollUpStatements.moment, RollUpStatements.lock(app)] }
+    package var first: [PostgresStatement] { [RollUpStatements.moment, RollUpStatements.lock(app)] }
 
     /// The next unit after these results; nil at the end.
-    mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
+    package mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .locking: return try lock(results)
         case .bounding(let lock): return try bound(results, lock)
@@ -144,38 +144,5 @@ extension RollUpFold {
             while let statements = unit { unit = try fold.next(try await transaction.execute(statements)) }
             return fold.outcome
         }
-    }
-
-    /// Folds once.
-    public static func run(_ app: AppNumber, batch: Int = batchMax, in session: PostgresSession) throws -> Outcome? {
-        _ = try session.execute(RollUpStatements.addState(app))
-        return try session.withTransaction {
-            var fold = RollUpFold(app, batch: batch)
-            var unit: [PostgresStatement]? = fold.first
-            while let statements = unit { unit = try fold.next(try statements.map(session.execute)) }
-            return fold.outcome
-        }
-    }
-
-    /// Folds all waiting deltas of all apps, for benchmarks and tests.
-    ///
-    /// - Returns: how many deltas.
-    /// - Throws: `PostgresError`; `cancelled` between two transactions if the task is cancelled.
-    @discardableResult
-    public static func runAll(in session: PostgresSession) throws -> Int {
-        try session.execute(RollUpStatements.allApps)
-            .reduce(0) { try $0 + runAll(AppNumber(try $1.decode(0)), in: session) }
-    }
-
-    /// Folds all waiting deltas of an app.
-    package static func runAll(_ app: AppNumber, in session: PostgresSession) throws -> Int {
-        var deltas = 0
-        while let outcome = try run(app, in: session) {
-            deltas += outcome.deltas
-            // A sweep writes deltas.
-            guard outcome.isFull || outcome.expiries > 0 else { break }
-            try session.checkCancellation()
-        }
-        return deltas
     }
 }

@@ -55,7 +55,7 @@ package enum RollUpStatements {
 
     /// Runs before `lock`. Returns the oldest running transaction (the statements that follow see all deltas of older
     /// ones), this transaction, and the time.
-    static let moment: PostgresStatement = """
+    package static let moment: PostgresStatement = """
         SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_current_xact_id()::text::bigint,
             now()
         """
@@ -78,7 +78,7 @@ package enum RollUpStatements {
     }
 
     /// Service, clean-up, rebuild-rollup: allows the memory that a fold needs.
-    static let settings: PostgresStatement = "SET LOCAL work_mem = '64MB'"
+    package static let settings: PostgresStatement = "SET LOCAL work_mem = '64MB'"
 
     /// Returns the number of deltas of a batch of transactions, and the first transaction behind them. The oldest
     /// transactions come first; a batch has all deltas of its last one.

@@ -29,7 +29,7 @@ package struct RollUpCellAssignment {
     private var phase = Phase.finding
     private var last = ""
     /// How many installations got another cell.
-    private(set) var moved = 0
+    package private(set) var moved = 0
 
     package init(_ app: AppNumber, leavesOverflow: Bool = false, limits: RollUpCellLimits = RollUpCellLimits()) {
         (self.app, self.leavesOverflow, self.limits) = (app, leavesOverflow, limits)
@@ -39,7 +39,7 @@ package struct RollUpCellAssignment {
 
     private var find: [PostgresStatement] {
         [
-            RollUpRebuildStatements.wrongCells(
+            RollUpAssignmentStatements.wrongCells(
                 of: app, after: last, batch: Self.batch, withOverflow: leavesOverflow),
             RollUpCellStatements.count(of: app),
         ]
@@ -76,14 +76,14 @@ package struct RollUpCellAssignment {
     private mutating func move(_ wrong: [Wrong], to numbers: [Int64]) -> [PostgresStatement]? {
         phase = .moving
         return [
-            RollUpRebuildStatements.move(
+            RollUpAssignmentStatements.move(
                 in: app, installIDs: wrong.map(\.installID), revisions: wrong.map(\.revision), to: numbers)
         ]
     }
 }
 
 extension RollUpCells.Key {
-    /// - Parameter row: of `RollUpRebuildStatements.wrongCells`.
+    /// - Parameter row: of `RollUpAssignmentStatements.wrongCells`.
     fileprivate init(_ row: PostgresRow, of app: AppNumber) throws {
         guard let provider = Provider(rawValue: try row.decode(2)) else { throw StoreError.failed("unknown provider") }
         self.init(

@@ -46,6 +46,14 @@ struct CubeCells: Sendable {
     var count: Int { providers.count }
     var bytes: Int { count * Self.bytesOfCell + texts.count * Self.bytesOfText }
 
+    func has(_ provider: Provider?) -> Bool {
+        provider.flatMap(Provider.allCases.firstIndex).map { providers.contains(Int32($0)) } ?? false
+    }
+
+    func has(_ status: AuthorizationStatus?) -> Bool {
+        status.flatMap(AuthorizationStatus.allCases.firstIndex).map { authorizations.contains(Int32($0)) } ?? false
+    }
+
     /// The index of a row's cell.
     ///
     /// - Parameter first: the first of the columns `CubeStatements.cell`.

@@ -1,8 +1,9 @@
 import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
-package enum RollUpRebuildStatements {
+enum RollUpRebuildStatements {
     /// rebuild-rollup (R13): counts deltas that are not folded.
     static func pending(of app: AppNumber) -> PostgresStatement {
         """
@@ -16,99 +17,20 @@ package enum RollUpRebuildStatements {
         "UPDATE rollup_state SET version = version + 1 WHERE app_id = \(app.rawValue)"
     }
 
-    // MARK: Cells
-
-    /// A condition: cell `c`, with its texts, has the values of installation `i`. An overflow cell fits every
-    /// installation of its provider and authorization.
-    package static let cellFits: PostgresSQL = """
-        c.provider = i.provider
-            AND c.authorization_status = (enum_range(NULL::authorization_status))[(i.settings & 15)::integer + 1]
-            AND c.authorization_assumed = ((i.settings >> 48 & 15) = 1)
-            AND (l.text = i.locale AND z.text = i.time_zone_id AND s.text = i.system_name AND v.text = i.system_version
-                AND c.time_zone_offset = CASE
-                    WHEN EXISTS (SELECT FROM known_time_zone k WHERE k.name = i.time_zone_id) THEN 0
-                    ELSE i.time_zone_offset END
-                OR c.locale_number = 0 AND c.zone_number = 0 AND c.system_number = 0 AND c.spelling_number = 0)
+    /// Folds add sessions of admitted cells only, so no delta corrects these rows.
+    static func removeUnreachable(_ app: AppNumber) -> PostgresStatement {
         """
-
-    /// FROM items: the texts of cell `c`.
-    package static let cellTexts: PostgresSQL = """
-        LEFT JOIN rollup_text l ON l.app_id = c.app_id AND l.number = c.locale_number
-        LEFT JOIN rollup_text z ON z.app_id = c.app_id AND z.number = c.zone_number
-        LEFT JOIN rollup_text s ON s.app_id = c.app_id AND s.number = c.system_number
-        LEFT JOIN rollup_text v ON v.app_id = c.app_id AND v.number = c.spelling_number
+        DELETE FROM rollup_expiry e WHERE app_id = \(app.rawValue) AND NOT EXISTS (
+            SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = e.cell AND c.is_admitted)
         """
-
-    /// The first row has the id of the batch's last installation, or NULL at the end. The other rows are installations
-    /// whose cell does not have their values.
-    ///
-    /// - Parameter withOverflow: whether an overflow cell is a wrong one.
-    static func wrongCells(
-        of app: AppNumber, after: String, batch: Int64, withOverflow: Bool = false
-    ) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH page AS MATERIALIZED (
-                SELECT install_id, revision, provider, settings, locale, time_zone_id, time_zone_offset, system_name,
-                    system_version, cell
-                FROM installation WHERE app_id = \(app.rawValue) AND install_id > \(after)
-                ORDER BY install_id LIMIT \(batch)
-            )
-            SELECT max(install_id), NULL::bigint, NULL::text, NULL::bigint, NULL::text, NULL::text, NULL::integer,
-                NULL::text, NULL::text
-            FROM page
-            UNION ALL
-            SELECT i.install_id, i.revision, i.provider::text, i.settings, i.locale, i.time_zone_id, i.time_zone_offset,
-                i.system_name, i.system_version
-            FROM page i
-            LEFT JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = i.cell
-            \(sql: cellTexts)
-            WHERE (\(sql: cellFits)) IS NOT TRUE OR \(withOverflow) AND c.locale_number = 0
-            """
-        ).unprepared()
     }
-
-    /// Moves installations that still have these revisions, and their counts. Returns the number of moved
-    /// installations.
-    static func move(
-        in app: AppNumber, installIDs: [String], revisions: [Int64], to cells: [Int64]
-    ) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH moved AS (
-                UPDATE installation i SET cell = k.cell, revision = i.revision + 1
-                FROM (
-                    SELECT o.install_id, o.revision, o.cell AS old_cell, n.cell
-                    FROM unnest(\(installIDs), \(revisions), \(cells)) AS n (install_id, revision, cell)
-                    JOIN installation o ON o.app_id = \(app.rawValue) AND o.install_id = n.install_id
-                        AND o.revision = n.revision AND o.cell <> n.cell
-                    ORDER BY o.install_id FOR UPDATE OF o) AS k
-                WHERE i.app_id = \(app.rawValue) AND i.install_id = k.install_id AND i.revision = k.revision
-                RETURNING k.old_cell, i.cell, i.state = 'active' AS is_active,
-                    CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at, i.topics
-            ), counted AS (
-                \(sql: RollUpDeltaStatements.insert(into: "\(app.rawValue)", from: """
-                    SELECT topics, old_cell AS cell, expires_at, CASE WHEN is_active THEN -1 ELSE 0 END AS active,
-                        -1 AS installations
-                    FROM moved WHERE EXISTS (
-                        SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = old_cell)
-                    UNION ALL
-                    SELECT topics, cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM moved
-                    """))
-            )
-            SELECT count(*) FROM moved
-            """
-        ).unprepared()
-    }
-
-    // MARK: Recount
 
     /// A SELECT: the differences between a recount and the roll-up (positive where the roll-up counts too few), by app,
     /// topic, cell, and expiry of the sessions that expire after `time`. It reads all installations.
     ///
     /// `later` counts active installations of admitted cells whose session expires then. `reachable` counts those that
     /// are not expired; of other cells, it counts the active ones.
-    static func drift(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+    private static func drift(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         SELECT d.app_id, d.topic, d.cell, d.later_at, sum(d.later) AS later,
             sum(CASE WHEN c.is_admitted THEN d.reachable ELSE d.active END) AS reachable, sum(d.active) AS active,
@@ -166,7 +88,7 @@ package enum RollUpRebuildStatements {
 
     /// A SELECT: the same differences as deltas; folding them corrects the roll-up. A session that expired at
     /// `-infinity` is active and not reachable.
-    package static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
+    static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         WITH drift AS MATERIALIZED (
             SELECT d.app_id, d.topic, d.cell, CASE WHEN c.is_admitted THEN d.later_at END AS later_at,

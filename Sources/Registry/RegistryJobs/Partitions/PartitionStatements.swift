@@ -3,7 +3,7 @@ import PushRegistry
 
 /// The SQL of partitions by time (`partitioned_table`). Every service executes it at its start and once a day, and
 /// clean-up, which also drops old ones.
-package enum PartitionStatements {
+enum PartitionStatements {
     static let missing = PreparedSQL(
         "SELECT parent, begins_at, ends_at, begins_at > now() + interval '1 day' FROM missing_partitions($1::interval)")
 
@@ -39,11 +39,11 @@ package enum PartitionStatements {
     // MARK: Dropping
 
     /// The partitions of the tables `$1` that end at `$2` or before, the oldest first.
-    package static let ended = PreparedSQL(
+    static let ended = PreparedSQL(
         """
         SELECT name, begins_at, ends_at FROM time_partition WHERE parent = ANY ($1) AND ends_at <= $2
         ORDER BY ends_at, name
         """)
 
-    package static func drop(_ partition: String) -> PostgresStatement { "DROP TABLE \(identifier: partition)" }
+    static func drop(_ partition: String) -> PostgresStatement { "DROP TABLE \(identifier: partition)" }
 }

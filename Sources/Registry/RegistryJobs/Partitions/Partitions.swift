@@ -1,5 +1,6 @@
 public import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// Creates partitions by time ahead of it: at the start of every service, once a day, and in clean-up. Rows without a
 /// partition go to the default one, and stay there until they are old.
@@ -48,9 +49,9 @@ public enum Partitions {
     }
 
     /// How many partitions are missing.
-    package static func missing(_ session: PostgresSession) throws -> Int { try read(session).count }
+    static func missing(_ session: PostgresSession) throws -> Int { try read(session).count }
 
-    package static func make(_ session: PostgresSession) throws -> Int {
+    static func make(_ session: PostgresSession) throws -> Int {
         for row in try session.execute(PostgresStatement(PartitionStatements.held)) {
             let parent: String = try row.decode(0)
             try? withTableLocks(session) { _ = try session.execute(PartitionStatements.release(parent).unprepared()) }
@@ -89,7 +90,7 @@ public enum Partitions {
 
     /// Runs a transaction that locks tables. While a session waits for such a lock, all later statements on the table
     /// wait behind it. So the wait is short, and the transaction is retried.
-    package static func withTableLocks<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
+    static func withTableLocks<Value>(_ session: PostgresSession, _ body: () throws -> Value) throws -> Value {
         for number in 1..<attemptsMax {
             do {
                 return try withShortTimeout(session, body)

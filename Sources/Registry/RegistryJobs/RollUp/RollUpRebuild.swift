@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// Corrects the roll-up by a recount of the installations, while registrations continue.
 ///
@@ -47,6 +48,7 @@ public struct RollUpRebuild: Sendable {
         progress(.recounting)
         _ = try session.execute(RollUpStatements.addState(app))
         report.installations += try assignCells(of: app, in: session)
+        report.cells += try session.execute(RollUpRebuildStatements.removeUnreachable(app)).affectedRows
         report.cells += try recount(app, in: session)
         try session.checkCancellation()
         report.folded += try fold(app, in: session, progress)
