@@ -105,7 +105,8 @@ struct TypedTokenStoreTests {
                 """
                 UPDATE installation SET created_at = created_at - interval '2 days',
                     registered_at = registered_at - interval '2 days', last_seen_at = last_seen_at - interval '2 days',
-                    snapshot_at = snapshot_at - interval '2 days', state_changed_at = state_changed_at - interval '2 days'
+                    snapshot_at = snapshot_at - interval '2 days',
+                    state_changed_at = state_changed_at - interval '2 days'
                 """)
             let outcome = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
             #expect(outcome.status == .unchanged && outcome.expiredTokens == 0)
