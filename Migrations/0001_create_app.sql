@@ -7,7 +7,7 @@ CREATE TYPE authorization_status AS ENUM
 CREATE TYPE role AS ENUM ('client', 'service', 'sender', 'marketing', 'admin', 'support');
 CREATE TYPE event_kind AS ENUM (
     'registered', 'rotated', 'takenOver', 'superseded', 'loggedOut', 'sessionEnded', 'suspect', 'unregistered',
-    'stale', 'reactivated', 'deleted', 'erased', 'imported', 'logoutIgnored', 'topicsChanged');
+    'stale', 'reactivated', 'deleted', 'erased', 'imported', 'logoutIgnored', 'topicsChanged', 'tokenMoved');
 
 CREATE TABLE app (
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -42,7 +42,8 @@ private enum GrowthStatements {
                 WHERE x.indrelid = c.oid)
         FROM pg_class c
         WHERE (oid = ANY ('{installation, token_holder, installation_owner, session, user_guard, installation_logout,
-                    rollup_cell, rollup_text, notification_counter, notification, notification_dedup}'::regclass[])
+                    rollup_cell, rollup_text, notification_counter, notification, notification_dedup,
+                    typed_token}'::regclass[])
                 OR oid IN (
                     SELECT inhrelid FROM pg_inherits
                     WHERE inhparent IN ('token_event'::regclass, 'settings_snapshot'::regclass)))

@@ -20,6 +20,11 @@ public struct Token: Hashable, Sendable {
             }
     }
 
+    /// A token of APNs in another environment.
+    init(_ token: Token, in environment: Provider) {
+        (provider, text) = (environment, token.text)
+    }
+
     /// The longest token of any provider.
     public static let charactersMax = 4096
 

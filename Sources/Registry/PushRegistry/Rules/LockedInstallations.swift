@@ -13,6 +13,8 @@ public struct LockedInstallations: Sendable {
             step.installation.flatMap { installations[$0.key] }.map(step.showing) ?? step
         }
     }
+    /// The typed tokens of the installations.
+    public private(set) var tokens: LockedTokens
     /// The installations whose snapshot changed. The new ones are added to the history of snapshots.
     public private(set) var newSnapshots: [InstallationKey] = []
 
@@ -44,12 +46,15 @@ public struct LockedInstallations: Sendable {
     ///   - tombstones: the ended sessions, for every registration that sets an owner.
     ///   - userChoices: the choices about topics of the registrations' owners, and of the owners of installations that
     ///     have choices of their own.
+    ///   - tokens: the sets of the installations that registrations name if they bring one, and of those that have one
+    ///     of their tokens.
     ///   - now: the time of the database, the clock that all services share.
     ///   - number: of the transaction: no earlier one of these installations had one as high.
     public init(
         _ installations: [Installation], tombstones: Tombstones = Tombstones(),
-        userChoices: [UserID: TopicChoices] = [:], now: Timestamp, number: Int64
+        userChoices: [UserID: TopicChoices] = [:], tokens: LockedTokens? = nil, now: Timestamp, number: Int64
     ) {
+        self.tokens = tokens ?? LockedTokens(now: now)
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
         self.installations = loaded
         holders = Dictionary(
@@ -69,13 +74,14 @@ public struct LockedInstallations: Sendable {
 
     /// The changed installations in lock order, each with the loaded row.
     public var changed: [(before: Installation?, after: Installation)] {
-        installations.values.filter { loaded[$0.key] != $0 }
+        installations.values
+            .filter { loaded[$0.key] != $0 || rewritten.contains($0.key) || tokens.disturbed.contains($0.key) }
             .sorted { $0.key < $1.key }
             .map { (loaded[$0.key], $0) }
     }
 
     /// Applies one registration (R2 to R5, R7, R8, R10; fine print 10). The first registration of an imported
-    /// installation always writes the row.
+    /// installation always writes the row, and so does one with typed tokens: its digest covers them.
     public mutating func register(
         _ registration: Registration
     ) throws(RegistrationRefusal) -> RegistrationOutcome {
@@ -85,9 +91,29 @@ public struct LockedInstallations: Sendable {
             throw .outdated(generation: registration.reader.visibleGeneration(of: current))
         }
         if registration.beginsBinding(on: current), tombstones.forbids(registration, at: now) { throw .sessionEnded }
-        guard let current else { return create(registration) }
-        return registration.repeats(current) && !current.isImported
-            ? touch(current, by: registration) : update(current, by: registration)
+        guard let current else { return receiveTokens(create(registration), registration) }
+        let changesTokens = registration.tokens.map { tokens.isChanged(by: $0, on: current.key) } ?? false
+        guard registration.repeats(current), !current.isImported, !changesTokens else {
+            let outcome = update(current, by: registration)
+            tokens.end(Installation.endedKinds(from: current, to: installations[current.key]), on: current.key)
+            return receiveTokens(outcome, registration)
+        }
+        return receiveTokens(touch(current, by: registration), registration)
+    }
+
+    /// The sent tokens replace the set, after the end of a binding has ended it.
+    private mutating func receiveTokens(
+        _ outcome: RegistrationOutcome, _ registration: Registration
+    ) -> RegistrationOutcome {
+        guard let sent = registration.tokens else { return outcome }
+        var outcome = outcome
+        let replaced = tokens.replace(by: sent, on: registration.key)
+        outcome.expiredTokens = replaced.expired
+        rewritten.insert(registration.key)
+        events += replaced.moved.compactMap { moved in
+            installations[moved.holder].map { TokenEvent(moved, from: $0, by: registration.actor, at: now) }
+        }
+        return outcome
     }
 
     /// R2: writes only `lastSeenAt`, and only if the touch interval has passed.
@@ -187,6 +213,7 @@ public struct LockedInstallations: Sendable {
         after.generation += 1
         after.beginEpoch()
         after.stateChangedAt = time(of: former)
+        tokens.end(TokenKind.allCases, on: key)
         if !former.topicChoices.isEmpty {
             after.topicChoices = TopicChoices()
             after.topics = inherited(by: after)

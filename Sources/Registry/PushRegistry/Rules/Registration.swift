@@ -8,6 +8,8 @@ public final class Registration: Sendable {
     public let claim: RegistrationClaim
     /// The choices about topics in the registration, for the installation.
     public let topics: [TopicChange]
+    /// The complete set of typed tokens; nil: the present one stays.
+    public let tokens: [SentTypedToken]?
     /// The app's topics.
     let catalogue: TopicCatalogue
     /// The caller that gets the response: a refusal shows the generation only to a caller that may read the record.
@@ -33,6 +35,7 @@ public final class Registration: Sendable {
         keys = request.keys
         snapshot = request.snapshot
         topics = request.topics
+        tokens = request.tokens
         catalogue = app.topics
         self.claim = claim
         self.reader = reader ?? claim.owner.map { .user($0.userID) } ?? .anonymous
@@ -49,7 +52,8 @@ public final class Registration: Sendable {
     }
 
     private init(_ other: Registration, by claim: RegistrationClaim) {
-        (key, token, keys, snapshot, topics) = (other.key, other.token, other.keys, other.snapshot, other.topics)
+        (key, token, keys, snapshot) = (other.key, other.token, other.keys, other.snapshot)
+        (topics, tokens) = (other.topics, other.tokens)
         (self.claim, catalogue, reader) = (claim, other.catalogue, other.reader)
         (sessionTombstones, actor) = (other.sessionTombstones, other.actor)
         (tokenSHA256, snapshotDigest) = (other.tokenSHA256, other.snapshotDigest)
@@ -69,8 +73,8 @@ public final class Registration: Sendable {
         TokenAddress(app: key.app, provider: token.provider, sha256: tokenSHA256)
     }
 
-    /// R2: whether the registration changes nothing: token, owner, session, state,
-    /// snapshot and choices are stored already.
+    /// R2: whether the registration changes nothing, but perhaps typed tokens: token, owner, session, state, snapshot
+    /// and choices are stored already.
     public func repeats(_ present: Installation) -> Bool {
         keepsBinding(of: present) && present.keys == keys && present.owner == owner
             && present.probablyReplacedBy == nil && present.snapshotDigest == snapshotDigest
@@ -133,10 +137,12 @@ public struct RegistrationOutcome: Hashable, Sendable {
     public let state: InstallationState
     public let userID: UserID?
     public let lastSeenAt: Timestamp
+    /// How many of the sent typed tokens were left out, because they have expired; nil if none were sent.
+    public var expiredTokens: Int?
 
     public init(
         status: Status, generation: Int64, epoch: Int64, provider: Provider, state: InstallationState,
-        userID: UserID?, lastSeenAt: Timestamp
+        userID: UserID?, lastSeenAt: Timestamp, expiredTokens: Int? = nil
     ) {
         self.status = status
         self.generation = generation
@@ -145,6 +151,7 @@ public struct RegistrationOutcome: Hashable, Sendable {
         self.state = state
         self.userID = userID
         self.lastSeenAt = lastSeenAt
+        self.expiredTokens = expiredTokens
     }
 
     init(_ status: Status, _ installation: Installation) {
@@ -168,7 +175,7 @@ public enum RegistrationRefusal: Error, Hashable, Sendable {
 }
 
 /// The content of a registration: the token, and the state of the device and its settings, which replace the stored
-/// ones completely; and choices about topics.
+/// ones completely; choices about topics; and typed tokens.
 public struct RegistrationRequest: Hashable, Sendable {
     public var token: Token
     /// Present exactly for Web Push.
@@ -176,12 +183,18 @@ public struct RegistrationRequest: Hashable, Sendable {
     public var snapshot: Snapshot
     /// The only part that is merged: absent choices stay.
     public var topics: [TopicChange]
+    /// Those of an APNs installation, which replace the stored ones completely; nil: these stay.
+    public var tokens: [SentTypedToken]?
 
-    public init(token: Token, keys: WebPushKeys?, snapshot: Snapshot, topics: [TopicChange] = []) {
+    public init(
+        token: Token, keys: WebPushKeys?, snapshot: Snapshot, topics: [TopicChange] = [],
+        tokens: [SentTypedToken]? = nil
+    ) {
         self.token = token
         self.keys = keys
         self.snapshot = snapshot
         self.topics = topics
+        self.tokens = tokens
     }
 
     public var installID: InstallID { snapshot.device.installID }

@@ -50,7 +50,7 @@ public final class SentRegistration: Sendable {
     public struct ReadingRules: Sendable {
         /// The version of the service's own code. Increment it with each change by which the same body has other
         /// values, so that the next registration of each installation is read again.
-        static let version: UInt8 = 3
+        static let version: UInt8 = 4
 
         let storesAdvertisingID: Bool
         let zonesVersion: String
@@ -60,6 +60,45 @@ public final class SentRegistration: Sendable {
             self.storesAdvertisingID = storesAdvertisingID
             zonesVersion = links.version
         }
+    }
+}
+
+/// The digest of an installation's last registration, as its row stores it. Behind the digest of one that brought typed
+/// tokens stand eight bytes: how many of them were left out, and when the first of the others expires, in microseconds
+/// since 1970. Empty: the installation was imported.
+public enum StoredDigest {
+    /// Equal to that of no registration: the set of typed tokens has changed since.
+    public static let outdated: [UInt8] = [0]
+
+    private static let never = Int64.max >> 8
+
+    /// - Parameters:
+    ///   - expiry: of the first token of the set that expires.
+    ///   - expired: the number of sent tokens that had expired; at most 255.
+    public static func bytes(_ digest: [UInt8], expiry: Timestamp?, expired: Int) -> [UInt8] {
+        let end = UInt64(min(max(0, expiry?.microseconds ?? never), never))
+        return digest + withUnsafeBytes(of: (UInt64(expired) << 56 | end).bigEndian) { Array($0) }
+    }
+
+    public enum Match: Hashable, Sendable {
+        /// The last registration had other bytes, or its set of typed tokens has changed or expired since.
+        case none
+        case same
+        /// The same, with a set of which so many tokens were left out.
+        case sameTokens(expired: Int)
+
+        public var isSame: Bool { self != .none }
+
+        public var expired: Int? { if case .sameTokens(let expired) = self { expired } else { nil } }
+    }
+
+    /// Compares a stored digest with that of a registration.
+    public static func match(_ stored: UnsafeRawBufferPointer, _ digest: [UInt8], at now: Timestamp) -> Match {
+        guard stored.count >= digest.count, stored.prefix(digest.count).elementsEqual(digest) else { return .none }
+        if stored.count == digest.count { return .same }
+        guard stored.count == digest.count + 8 else { return .none }
+        let end = stored.dropFirst(digest.count + 1).reduce(0) { $0 << 8 | Int64($1) }
+        return now.microseconds < end || end == never ? .sameTokens(expired: Int(stored[digest.count])) : .none
     }
 }
 
@@ -133,14 +172,17 @@ public struct RegistrationClaim: Sendable {
 
     /// R2: the outcome if nothing changed; nil if something must be written or decided under a lock.
     ///
-    /// - Parameter provider: of the installation's token.
+    /// - Parameters:
+    ///   - provider: of the installation's token.
+    ///   - expiredTokens: of the last registration.
     public func outcomeIfUnchanged(
-        generation: Int64, epoch: Int64, provider: Provider, lastSeenAt: Timestamp, now: Timestamp
+        generation: Int64, epoch: Int64, provider: Provider, lastSeenAt: Timestamp, expiredTokens: Int? = nil,
+        now: Timestamp
     ) -> RegistrationOutcome? {
         guard precondition?.holds(for: generation) ?? true, !isTouchDue(since: lastSeenAt, at: now) else { return nil }
         return RegistrationOutcome(
             status: .unchanged, generation: generation, epoch: epoch, provider: provider, state: .active,
-            userID: owner?.userID, lastSeenAt: lastSeenAt)
+            userID: owner?.userID, lastSeenAt: lastSeenAt, expiredTokens: expiredTokens)
     }
 
     /// R7: whether this credential may have been issued before a user-wide logout, and the one that set the owner after

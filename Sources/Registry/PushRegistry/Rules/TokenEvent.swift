@@ -13,6 +13,8 @@ public struct TokenEvent: Hashable, Sendable {
         /// The clean-up: not seen for too long; a suspect that stayed silent; an expired session; the end of the
         /// retention; an undone run.
         case unseen, suspectSilent, sessionExpired, purged, cleanupUndone
+        /// The kind of the typed token that another installation has got.
+        case liveActivityStart, liveActivity, widget, voip, location, complication, fileProvider, pushToTalk
     }
 
     public let key: InstallationKey
@@ -66,5 +68,5 @@ public struct TokenEvent: Hashable, Sendable {
 /// The kind of a change. Part of the API: stable.
 public enum EventKind: String, CaseIterable, Hashable, Sendable {
     case registered, rotated, takenOver, superseded, loggedOut, sessionEnded, suspect, unregistered, stale
-    case reactivated, deleted, erased, imported, logoutIgnored, topicsChanged
+    case reactivated, deleted, erased, imported, logoutIgnored, topicsChanged, tokenMoved
 }

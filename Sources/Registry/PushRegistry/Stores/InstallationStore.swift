@@ -9,6 +9,9 @@ public protocol InstallationStore: Sendable {
     /// - Throws: `DeletionRefusal`, `StoreError`.
     func delete(_ deletion: Deletion) async throws
 
+    /// - Throws: `TypedTokenRefusal`, `StoreError`.
+    func change(_ change: TypedTokenChange) async throws -> TypedTokenOutcome
+
     /// - Throws: `StoreError`.
     func installation(_ key: InstallationKey) async throws -> InstallationRecord?
 
@@ -28,13 +31,20 @@ public struct DirectoryChanged: Error {
 public struct InstallationRecord: Sendable {
     public let installation: Installation
     public let token: Token?
+    /// The typed tokens that have not expired, by kind and name.
+    public let tokens: [TypedToken]
     public let snapshot: Snapshot
     /// When the database was read.
     public let readAt: Timestamp
 
-    public init(installation: Installation, token: Token?, snapshot: Snapshot, readAt: Timestamp) {
+    /// - Parameter tokens: in any order, and expired ones among them.
+    public init(
+        installation: Installation, token: Token?, tokens: [TypedToken] = [], snapshot: Snapshot, readAt: Timestamp
+    ) {
         self.installation = installation
         self.token = token
+        self.tokens = tokens.filter { !$0.isExpired(at: readAt) }
+            .sorted { ($0.key.kind.rawValue, $0.key.name) < ($1.key.kind.rawValue, $1.key.name) }
         self.snapshot = snapshot
         self.readAt = readAt
     }

@@ -31,7 +31,7 @@ public struct Invariant: Sendable {
 
     /// All invariants.
     public static let all =
-        installations + history + sessions + topics + notifications + rollUp + cleanUp + messages + schema
+        installations + typedTokens + history + sessions + topics + notifications + rollUp + cleanUp + messages + schema
 }
 
 // MARK: - Installations
@@ -134,8 +134,7 @@ extension Invariant {
                 WINDOW installations AS (PARTITION BY app_id, install_id ORDER BY id)) AS e
                 LEFT JOIN dropped_history h USING (app_id)
             WHERE generation_after < generation_before OR e.position < last_position
-                OR event IN ('logoutIgnored', 'topicsChanged') AND generation_after <> generation_before
-                OR event NOT IN ('logoutIgnored', 'topicsChanged') AND generation_after = generation_before
+                OR (event IN ('logoutIgnored', 'topicsChanged', 'tokenMoved')) <> (generation_after = generation_before)
                 OR reached IS NOT NULL AND generation_before <> reached
                     AND NOT (generation_before = 0 AND generation_after > reached)
                     AND NOT (generation_before > reached AND h.position IS NOT NULL AND h.position >= last_position)
@@ -147,7 +146,7 @@ extension Invariant {
             FROM (
                 SELECT DISTINCT ON (app_id, install_id) app_id, install_id, generation_after, state, provider,
                     token_sha256, user_id
-                FROM token_event ORDER BY app_id, install_id, id DESC) AS e
+                FROM token_event WHERE event <> 'tokenMoved' ORDER BY app_id, install_id, id DESC) AS e
             JOIN installation i USING (app_id, install_id)
             WHERE i.generation <> e.generation_after OR i.state <> e.state OR i.provider <> e.provider
                 OR i.token_sha256 IS NOT NULL AND i.token_sha256 IS DISTINCT FROM e.token_sha256

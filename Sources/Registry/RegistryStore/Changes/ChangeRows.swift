@@ -69,6 +69,8 @@ struct BindingRow: Sendable {
     let installation: Installation
     let pending: PendingRegistration
     let cell: Int64
+    /// `StoredDigest`.
+    let digest: [UInt8]
 
     /// Nil if the same batch has moved the token to another installation afterwards.
     private var token: Token? { installation.tokenSHA256 == nil ? nil : pending.registration.token }
@@ -103,7 +105,7 @@ struct BindingRow: Sendable {
         .init("last_seen_at", "timestamptz") { $0.installation.lastSeenAt.postgres },
         .init("state_changed_at", "timestamptz") { $0.installation.stateChangedAt.postgres },
         .init("cell", "bigint") { $0.cell },
-        .init("registration_digest", "bytea") { $0.pending.digest },
+        .init("registration_digest", "bytea") { $0.digest },
         .init("topic_choices", choices: { $0.installation.topicChoices }),
         .init("topics", choices: { $0.installation.topics }),
     ]
@@ -127,6 +129,7 @@ struct BindingRow: Sendable {
 struct InstallationStep: Sendable {
     let before: StoredInstallation
     let after: Installation
+    let changesTokens: Bool
 
     static let layout = RowLayout<InstallationStep>(
         keys: [
@@ -134,6 +137,7 @@ struct InstallationStep: Sendable {
             .init("old_revision", "bigint") { $0.before.revision },
             .init("keeps_token", "boolean") { $0.after.tokenSHA256 != nil },
             .init("keeps_owner", "boolean") { $0.after.owner != nil },
+            .init("changes_tokens", "boolean") { $0.changesTokens },
         ],
         written: [
             .init("state", "text", cast: "installation_state") { $0.after.state.rawValue },

@@ -26,6 +26,9 @@ package struct ChangeSet: Sendable {
     /// The new holder of each token; nil for none.
     private var holders: [TokenAddress: InstallID?] = [:]
     private var owners = OwnerChanges()
+    /// The installations whose typed tokens of these kinds end.
+    private var ended: [[TokenKind]: [InstallID]] = [:]
+    private var tokens: [LockedTokens.Change] = []
     /// The sessions that have left installations.
     private var left: [(id: SessionID, userID: UserID)] = []
     private var delta = RollUpDelta()
@@ -36,15 +39,25 @@ package struct ChangeSet: Sendable {
     }
 
     /// An installation that keeps its snapshot, and its token, owner and session unless it loses them.
-    package mutating func change(_ before: StoredInstallation, to after: Installation) {
-        steps.append(InstallationStep(before: before, after: after))
+    ///
+    /// - Parameter changesTokens: whether its set of typed tokens changes otherwise than by a registration. The next
+    ///   registration that brings a set is compared with it.
+    package mutating func change(
+        _ before: StoredInstallation, to after: Installation, changingTokens changesTokens: Bool = false
+    ) {
+        steps.append(InstallationStep(before: before, after: after, changesTokens: changesTokens))
         follow(from: before.installation, in: before.cell, to: after, in: before.cell)
     }
 
     /// Writes nothing but the revision. It is for an installation that gets an event: another writer that has read it
     /// without a lock notices, and its own event comes later.
     mutating func keep(_ installation: StoredInstallation) {
-        steps.append(InstallationStep(before: installation, after: installation.installation))
+        steps.append(InstallationStep(before: installation, after: installation.installation, changesTokens: false))
+    }
+
+    /// Writes typed tokens of installations that are locked. Those that end with a binding are deleted before.
+    package mutating func write(_ tokens: [LockedTokens.Change]) {
+        self.tokens += tokens
     }
 
     /// The installation after its registration.
@@ -52,10 +65,12 @@ package struct ChangeSet: Sendable {
     /// - Parameters:
     ///   - before: nil: it is new.
     ///   - cell: the cell of the roll-up that counts it.
+    ///   - digest: as the row stores it.
     mutating func register(
-        _ before: StoredInstallation?, as after: Installation, by pending: PendingRegistration, in cell: Int64
+        _ before: StoredInstallation?, as after: Installation, by pending: PendingRegistration, in cell: Int64,
+        storing digest: [UInt8]
     ) {
-        let row = BindingRow(before: before, installation: after, pending: pending, cell: cell)
+        let row = BindingRow(before: before, installation: after, pending: pending, cell: cell, digest: digest)
         if let before {
             bound.append(row)
             if before.installation.snapshotDigest != after.snapshotDigest { newSnapshots.append(row) }
@@ -78,6 +93,8 @@ package struct ChangeSet: Sendable {
         if let before {
             delta.add(before, in: oldCell, step: -1)
             if before.epoch != after?.epoch { restarted.append(installID) }
+            let kinds = Installation.endedKinds(from: before, to: after)
+            if !kinds.isEmpty { ended[kinds, default: []].append(installID) }
         }
         if let after { delta.add(after, in: cell, step: 1) }
         owners.add(from: before?.owner, to: after?.owner, on: installID)
@@ -157,6 +174,7 @@ extension ChangeSet {
         let ids = deleted.map(\.installation.key.installID)
         return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
             + EndedEpochs.statements(of: restarted, in: app)
+            + ended.map { TypedTokenStatements.end($0, of: $1, in: app) } + TypedTokenStatements.write(tokens, in: app)
             + [
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),

@@ -4,7 +4,8 @@ import PushRegistry
 /// The SQL that writes changed installations, set-based. `$1` is the app. Each statement writes what the rules have
 /// decided (`ChangeSet`).
 enum ChangeStatements {
-    /// Writes only rows that still have the revision that was read. The snapshot stays.
+    /// Writes only rows that still have the revision that was read. The snapshot stays. If the set of typed tokens
+    /// changes, the digest of a registration with such tokens is forgotten (`StoredDigest`).
     static let step = PreparedSQL(
         """
         UPDATE installation i
@@ -15,6 +16,8 @@ enum ChangeStatements {
             session_id = CASE WHEN k.keeps_owner THEN i.session_id END,
             session_expires_at = CASE WHEN k.keeps_owner THEN i.session_expires_at END,
             credential_issued_at = CASE WHEN k.keeps_owner THEN i.credential_issued_at END,
+            registration_digest = CASE WHEN k.changes_tokens AND octet_length(i.registration_digest) > 16
+                THEN '\\x00' ELSE i.registration_digest END,
             \(sql: InstallationStep.layout.written.assignments), revision = i.revision + 1
         FROM \(sql: InstallationStep.layout.columns.unnest(from: 2))
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.old_revision

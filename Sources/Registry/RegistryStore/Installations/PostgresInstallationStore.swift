@@ -46,9 +46,12 @@ public struct PostgresInstallationStore: InstallationStore {
 
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
         try await resources.storing(key.app) {
-            let rows = try await resources.postgres.read(
-                PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue))
-            return try rows.first.map(InstallationRecord.init)
+            let results = try await resources.postgres.read([
+                PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue),
+                TypedTokenStatements.sets(of: [key.installID], in: key.app),
+            ])
+            let tokens = try results[1].map { try TypedTokenStatements.decode($0, in: key.app).token }
+            return try results[0].first.map { try InstallationRecord($0, tokens: tokens) }
         }
     }
 
@@ -95,6 +98,16 @@ public struct PostgresInstallationStore: InstallationStore {
         }
     }
 
+    public func change(_ change: TypedTokenChange) async throws -> TypedTokenOutcome {
+        try await resources.storing(change.key.app, refusing: TypedTokenRefusal.self) {
+            try await resources.lone.withTurn(of: change.key.app) {
+                try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
+                    try await TypedTokenWriter(change: change).write($0)
+                }
+            }
+        }
+    }
+
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
         try await resources.storing(key.app) {
             let results = try await resources.postgres.read([
@@ -110,11 +123,12 @@ public struct PostgresInstallationStore: InstallationStore {
 }
 
 extension InstallationRecord {
-    init(_ row: PostgresRow) throws {
+    init(_ row: PostgresRow, tokens: [TypedToken] = []) throws {
         let installation = try InstallationColumns.decode(row).installation
         let text = try row.decode(InstallationColumns.count, as: String?.self)
         self.init(
             installation: installation, token: try text.map { try Token($0, of: installation.provider) },
+            tokens: tokens,
             snapshot: try SnapshotColumns.decode(
                 row, from: InstallationColumns.count + 2, installID: installation.key.installID),
             readAt: Timestamp(try row.decode(InstallationColumns.count + 1)))

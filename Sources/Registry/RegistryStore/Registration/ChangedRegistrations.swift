@@ -66,6 +66,7 @@ struct ChangedRegistrations {
         RegistrationOutcome(
             status: row.found.isSame ? .unchanged : .updated, generation: row.found.generation,
             epoch: row.found.epoch, provider: row.pending.registration.token.provider, state: .active,
-            userID: row.pending.registration.owner?.userID, lastSeenAt: max(row.found.lastSeenAt, now))
+            userID: row.pending.registration.owner?.userID, lastSeenAt: max(row.found.lastSeenAt, now),
+            expiredTokens: row.found.expiredTokens)
     }
 }

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// Registrations that may concern others (R3, R4, R5, R7), decided by the rules under locks: one transaction of two
-/// trips.
+/// trips, or of three if a registration brings typed tokens.
 struct LockedRegistrations {
     let batch: [PendingRegistration]
     /// Of each registration of the batch.
@@ -41,9 +41,10 @@ struct LockedRegistrations {
     func write(_ transaction: PostgresTransaction) async throws -> [Result<RegistrationOutcome, any Error>] {
         let guards = RegistrationGuards(batch)
         let added = Dictionary(creators.map { ($0.registration.address, $0.key) }, uniquingKeysWith: { $1 })
-        let first = LockTimeoutStatements.of(patience) + (guards.map { [$0.lock] } ?? [])
-        let (tokens, installations) = (tokenLocks(adding: added), installationLocks)
-        let reads = [PostgresStatement(RegistrationStatements.now)] + (guards?.reads ?? [])
+        var first = LockTimeoutStatements.of(patience) + (guards.map { [$0.lock] } ?? [])
+        let (sets, losers) = try await lockTypedTokens(after: &first, transaction)
+        let (tokens, installations) = (tokenLocks(adding: added), installationLocks(and: losers))
+        let reads = [PostgresStatement(RegistrationStatements.now)] + sets + (guards?.reads ?? [])
         let results = try await transaction.execute(first + tokens + installations + reads)
         var rest = results.dropFirst(first.count)
         let locked = try lockedTokens(rest.prefix(tokens.count), adding: added)
@@ -52,14 +53,31 @@ struct LockedRegistrations {
         try checkHolders(locked, of: present)
         rest = rest.dropFirst(installations.count)
         let moment = try Moment(rest.removeFirst())
+        let typed = sets.isEmpty ? nil : try TypedTokenLocks.sets(rest.removeFirst(), in: app, at: moment.time)
         let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
         let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
-            userChoices: try await userChoices(choices, present, transaction), now: moment.time, number: moment.number)
+            userChoices: try await userChoices(choices, present, transaction), tokens: typed, now: moment.time,
+            number: moment.number)
         var (changes, outcomes) = ChangeSet.registering(batch, cells: cells, loaded, present, at: moment.time)
         changes.hold(added)
         try await transaction.commit(changes, at: moment)
         return outcomes
+    }
+
+    /// If a registration brings typed tokens, locks their buckets.
+    ///
+    /// - Parameter first: sent then, and emptied.
+    /// - Returns: the statement that reads the sets, if one is needed, and the installations that may lose tokens.
+    private func lockTypedTokens(
+        after first: inout [PostgresStatement], _ transaction: PostgresTransaction
+    ) async throws -> (sets: [PostgresStatement], losers: [InstallID]) {
+        let bearers = batch.filter { $0.registration.tokens != nil }
+        guard !bearers.isEmpty else { return ([], []) }
+        let tokens = bearers.lazy.compactMap(\.registration.tokens).joined().map(\.address)
+        let losers = try await TypedTokenLocks(adding: tokens, in: app).holders(after: first, transaction)
+        first = []
+        return ([TypedTokenStatements.sets(of: Array(Set(bearers.map(\.key) + losers)), in: app)], losers)
     }
 
     /// The choices of all users that matter. An installation that loses its token loses its own choices, and then
@@ -93,9 +111,12 @@ struct LockedRegistrations {
     }
 
     /// None if the batch only creates installations of devices without a keychain id: nobody else sees their rows.
-    private var installationLocks: [PostgresStatement] {
+    ///
+    /// - Parameter losers: others that may lose typed tokens.
+    private func installationLocks(and losers: [InstallID]) -> [PostgresStatement] {
         let isFound = { (pending: PendingRegistration) in if case .absent = pending.finding { false } else { true } }
-        let ids = (creators.isEmpty ? batch : batch.filter(isFound)).map(\.key.rawValue)
+        var ids = (creators.isEmpty ? batch : batch.filter(isFound)).map(\.key.rawValue)
+        if !losers.isEmpty { ids = Array(Set(ids + losers.map(\.rawValue))) }
         let keychainIDs = (creators + movers).compactMap(\.registration.snapshot.device.keychainID)
         guard !movers.isEmpty || !keychainIDs.isEmpty else {
             return ids.isEmpty ? [] : [PostgresStatement(InstallationStatements.lock, app.rawValue, ids)]
@@ -156,11 +177,14 @@ extension ChangeSet {
         for (_, after) in locked.changed {
             let before = stored[after.key]
             if let (pending, cell) = registered[after.key], locked.isRewritten(after.key) {
-                changes.register(before, as: after, by: pending, in: cell)
+                changes.register(
+                    before, as: after, by: pending, in: cell,
+                    storing: locked.tokens.stored(pending.digest, of: pending.registration))
             } else if let before {
-                changes.change(before, to: after)
+                changes.change(before, to: after, changingTokens: locked.tokens.disturbed.contains(after.key))
             }
         }
+        changes.write(locked.tokens.changes)
         changes.record(locked.events, locked.topicsEvents)
         return (changes, outcomes)
     }

@@ -48,6 +48,8 @@ enum RegistrationFinding: Sendable {
         let hasSnapshot: Bool
         /// Whether only `lastSeenAt` is due: the registration has the same values.
         let isSame: Bool
+        /// How many of the registration's typed tokens were left out; nil if it has none.
+        let expiredTokens: Int?
         let readAt: Timestamp
     }
 }

@@ -48,9 +48,11 @@ struct RegistrationLookUp: BatchedRead {
         guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt),
             !sent.claim.needsProof(isOwned: !row.isNull(6))
         else { return .contested(row) }
-        if row.holds(sent.digest, at: 1), !sent.mayHaveTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now)
-        {
-            return .unchanged(outcome)
+        if !sent.mayHaveTopics {
+            let match = row.match(sent.digest, now)
+            if match.isSame, let outcome = try row.outcomeIfUnchanged(sent.claim, match, now) {
+                return .unchanged(outcome)
+            }
         }
         return .installation(row, at: now)
     }
@@ -77,23 +79,30 @@ extension RegistrationLookUp.Finding {
     ) throws -> RegistrationLookUp.Decision {
         let registration = try sent.read()
         let holdsToken = row.holdsToken(of: registration)
-        let isSame = try row.holds(sent.digest, at: 1) || holdsToken && row.hasValues(of: registration)
+        let match = row.match(sent.digest, now)
+        // The row does not show typed tokens: the rules compare them under its lock.
+        let hasOtherTokens = registration.tokens != nil && !match.isSame
+        let isSame = try match.isSame || !hasOtherTokens && holdsToken && row.hasValues(of: registration)
         let keepsTopics = try registration.topics.isEmpty || row.choices(at: 15).contain(registration.topics)
-        if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, now) { return .unchanged(outcome) }
+        if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, match, now) {
+            return .unchanged(outcome)
+        }
         let finding: RegistrationFinding =
             if !holdsToken {
                 .other
-            } else if !keepsTopics {
+            } else if !keepsTopics || hasOtherTokens {
                 .holder
             } else {
-                try find(registration, in: row, isSame: isSame, at: now)
+                try find(registration, in: row, isSame ? match : nil, at: now)
             }
         return .changed(PendingRegistration(registration, digest: sent.digest, finding))
     }
 
-    /// - Parameter row: of an installation that has the registration's token.
+    /// - Parameters:
+    ///   - row: of an installation that has the registration's token.
+    ///   - same: nil if it has other values.
     private static func find(
-        _ registration: Registration, in row: PostgresRow, isSame: Bool, at now: Timestamp
+        _ registration: Registration, in row: PostgresRow, _ same: StoredDigest.Match?, at now: Timestamp
     ) throws -> RegistrationFinding {
         guard row.hasOwner(of: registration) else { return .holder }
         return .bound(
@@ -101,7 +110,8 @@ extension RegistrationLookUp.Finding {
                 generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
                 cell: try row.decode(9), sessionExpiresAt: try row.sessionExpiresAt,
                 lastSeenAt: Timestamp(try row.decode(3)), topics: try row.choices(at: 18),
-                hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: isSame, readAt: now))
+                hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: same != nil,
+                expiredTokens: same?.expired, readAt: now))
     }
 }
 
@@ -123,10 +133,17 @@ extension PostgresRow {
         get throws { try decode(10, as: PostgresTimestamp?.self).map(Timestamp.init) }
     }
 
-    fileprivate func outcomeIfUnchanged(_ claim: RegistrationClaim, _ now: Timestamp) throws -> RegistrationOutcome? {
+    fileprivate func outcomeIfUnchanged(
+        _ claim: RegistrationClaim, _ match: StoredDigest.Match, _ now: Timestamp
+    ) throws -> RegistrationOutcome? {
         claim.outcomeIfUnchanged(
             generation: try decode(2), epoch: try decode(14), provider: try provider,
-            lastSeenAt: Timestamp(try decode(3)), now: now)
+            lastSeenAt: Timestamp(try decode(3)), expiredTokens: match.expired, now: now)
+    }
+
+    /// Whether the row's last registration had this digest.
+    fileprivate func match(_ digest: [UInt8], _ now: Timestamp) -> StoredDigest.Match {
+        withBytes(1) { span in span.withUnsafeBytes { StoredDigest.match($0, digest, at: now) } } ?? .none
     }
 
     /// Whether a row of a look-up has the registration's token.

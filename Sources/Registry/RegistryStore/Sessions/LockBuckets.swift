@@ -13,7 +13,7 @@ import PushRegistry
 /// A bucket has about a thousandth of an app's users and sessions, which wait for each other's logouts.
 package struct LockBuckets {
     /// Few enough for the lock table of a PostgreSQL with its default settings: it has room for 6,400 locks.
-    private static let count = 1_024
+    private static let count: Int32 = 1_024
 
     private let app: AppNumber
     private let buckets: [Int32]
@@ -27,8 +27,15 @@ package struct LockBuckets {
         buckets = Set(digests.map(Self.bucket)).sorted()
     }
 
+    /// R1: typed tokens have buckets of their own, above those of users and sessions. Who adds a token locks its bucket
+    /// exclusively, and then finds its holder.
+    init(tokens: some Sequence<TypedTokenAddress>, in app: AppNumber) {
+        self.app = app
+        buckets = Set(tokens.map { Self.count + Self.bucket($0.sha256) }).sorted()
+    }
+
     private static func bucket(_ digest: [UInt8]) -> Int32 {
-        (Int32(digest[0]) << 8 | Int32(digest[1])) % Int32(count)
+        (Int32(digest[0]) << 8 | Int32(digest[1])) % count
     }
 
     package var shared: PostgresStatement { PostgresStatement(LockBucketStatements.share, app.rawValue, buckets) }
@@ -41,7 +48,8 @@ enum LockBucketStatements {
     static let share = PreparedSQL(
         "SELECT pg_advisory_xact_lock_shared($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
 
-    /// Logouts of users, ends of sessions, PATCH …/users/{userId}/topics (R7): lets no binding begin.
+    /// Logouts of users, ends of sessions, PATCH …/users/{userId}/topics (R7): lets no binding begin. Calls that add
+    /// typed tokens (R1): lets no other installation take them.
     static let lock = PreparedSQL(
         "SELECT pg_advisory_xact_lock($1, k.bucket) FROM unnest($2::integer[]) AS k (bucket)")
 }

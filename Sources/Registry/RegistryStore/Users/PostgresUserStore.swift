@@ -70,7 +70,7 @@ public struct PostgresUserStore: UserStore {
             let rows = try await resources.postgres.read(
                 PostgresStatement(
                     UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
-            let page = try rows.prefix(limit).map(InstallationRecord.init)
+            let page = try rows.prefix(limit).map { try InstallationRecord($0) }
             return InstallationPage(
                 installations: page, next: rows.count > limit ? page.last?.installation.key.installID : nil)
         }

@@ -1,0 +1,18 @@
+-- Tokens of an installation beside its main one. The lock of the installation protects its rows; a transaction that
+-- adds a token holds the advisory lock of the token's bucket.
+CREATE TYPE token_kind AS ENUM
+    ('liveActivityStart', 'liveActivity', 'widget', 'voip', 'location', 'complication', 'fileProvider', 'pushToTalk');
+
+CREATE TABLE typed_token (
+    app_id integer NOT NULL,
+    -- An empty name: the token has none. The provider is that of the token's environment.
+    install_id text COLLATE "C" NOT NULL, kind token_kind NOT NULL, name text COLLATE "C" NOT NULL,
+    provider provider NOT NULL CHECK (provider IN ('apns', 'apnsSandbox')),
+    token text COLLATE "C" NOT NULL, token_sha256 bytea NOT NULL,
+    -- received_at: first, under this name. held: too many verdicts were about tokens of its kind; it is not handed out.
+    received_at timestamptz NOT NULL, expires_at timestamptz, held boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (app_id, install_id, kind, name)
+);
+-- R1: the holder of a token.
+CREATE INDEX typed_token_holder ON typed_token (app_id, kind, token_sha256);
+ALTER TABLE typed_token ALTER COLUMN app_id SET (n_distinct = 1);

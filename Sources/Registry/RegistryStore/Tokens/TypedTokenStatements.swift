@@ -1,0 +1,108 @@
+import PostgresClient
+import PushRegistry
+
+/// The SQL of typed tokens. `$1` is the app. The lock of an installation protects its rows.
+package enum TypedTokenStatements {
+    // MARK: Reading
+
+    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the installations that have these tokens.
+    static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(holdersSQL, app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+    }
+
+    private static let holdersSQL = PreparedSQL(
+        """
+        SELECT DISTINCT h.install_id
+        FROM unnest($2::text[]::token_kind[], $3::bytea[]) AS k (kind, token_sha256)
+        CROSS JOIN LATERAL (
+            SELECT install_id FROM typed_token
+            WHERE app_id = $1 AND kind = k.kind AND token_sha256 = k.token_sha256 OFFSET 0) AS h
+        """)
+
+    /// The sets of installations, in any order. Expired tokens are among them.
+    package static func sets(of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(setsSQL, app.rawValue, ids.map(\.rawValue))
+    }
+
+    private static let setsSQL = PreparedSQL(
+        "SELECT \(sql: columns) FROM typed_token t WHERE t.app_id = $1 AND t.install_id = ANY ($2)")
+
+    /// The columns of a row `t`, for `decode`.
+    package static let columns: PostgresSQL = """
+        t.install_id, t.kind, t.name, t.provider, t.token, t.token_sha256, t.received_at, t.expires_at, t.held
+        """
+
+    package static func decode(
+        _ row: PostgresRow, from first: Int = 0, in app: AppNumber
+    ) throws -> (holder: InstallationKey, token: TypedToken) {
+        var reader = ColumnReader(row, from: first)
+        let holder = InstallationKey(app: app, installID: try InstallID(reader.next()))
+        let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
+        let provider: Provider = try reader.nextLabel()
+        let token = TypedToken(
+            key: key, token: try Token(reader.next(), of: provider), sha256: try reader.next(),
+            receivedAt: try reader.nextTimestamp(),
+            expiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init), isHeld: try reader.next())
+        return (holder, token)
+    }
+
+    // MARK: Writing
+
+    /// Deletes all tokens of these kinds: the binding to which they belonged has ended.
+    static func end(_ kinds: [TokenKind], of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(endSQL, app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
+    }
+
+    private static let endSQL = PreparedSQL(
+        """
+        DELETE FROM typed_token
+        WHERE app_id = $1 AND install_id = ANY ($2) AND kind = ANY ($3::text[]::token_kind[])
+        """)
+
+    /// The statements that write what the rules have decided.
+    static func write(_ changes: [LockedTokens.Change], in app: AppNumber) -> [PostgresStatement] {
+        let removed = changes.flatMap { change in change.removed.map { (change.key.installID.rawValue, $0) } }
+        let written = changes.flatMap { change in change.written.map { Row(holder: change.key, token: $0) } }
+        let remove = PostgresStatement(
+            removeSQL, app.rawValue, removed.map(\.0), removed.map(\.1.kind.rawValue), removed.map(\.1.name))
+        return (removed.isEmpty ? [] : [remove])
+            + (written.isEmpty ? [] : [Row.layout.statement(putSQL, written, of: app)])
+    }
+
+    private static let removeSQL = PreparedSQL(
+        """
+        DELETE FROM typed_token t
+        USING unnest($2::text[], $3::text[]::token_kind[], $4::text[]) AS k (install_id, kind, name)
+        WHERE t.app_id = $1 AND t.install_id = k.install_id AND t.kind = k.kind AND t.name = k.name
+        """)
+
+    private static let putSQL = PreparedSQL(
+        """
+        INSERT INTO typed_token (app_id, \(sql: Row.layout.written.names))
+        SELECT \(sql: AppRow.app), \(sql: Row.layout.written.values)
+        FROM \(sql: AppRow.beside(Row.layout.columns.unnest(from: 2)))
+        ORDER BY k.install_id, k.kind, k.name
+        ON CONFLICT (app_id, install_id, kind, name) DO UPDATE
+        SET provider = excluded.provider, token = excluded.token, token_sha256 = excluded.token_sha256,
+            received_at = excluded.received_at, expires_at = excluded.expires_at, held = excluded.held
+        """)
+
+    private struct Row: Sendable {
+        let holder: InstallationKey
+        let token: TypedToken
+
+        static let layout = RowLayout<Row>(
+            keys: [],
+            written: [
+                .init("install_id", "text") { $0.holder.installID.rawValue },
+                .init("kind", "text", cast: "token_kind") { $0.token.key.kind.rawValue },
+                .init("name", "text") { $0.token.key.name },
+                .init("provider", "text", cast: "provider") { $0.token.token.provider.rawValue },
+                .init("token", "text") { $0.token.token.text },
+                .init("token_sha256", "bytea") { $0.token.sha256 },
+                .init("received_at", "timestamptz") { $0.token.receivedAt.postgres },
+                .init("expires_at", "timestamptz") { $0.token.expiresAt?.postgres },
+                .init("held", "boolean") { $0.token.isHeld },
+            ])
+    }
+}

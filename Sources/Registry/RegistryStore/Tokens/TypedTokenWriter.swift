@@ -1,0 +1,45 @@
+import PostgresClient
+import PushRegistry
+
+/// Writes a call about one token as one transaction of three round trips (R15).
+struct TypedTokenWriter {
+    let change: TypedTokenChange
+
+    private var app: AppNumber { change.key.app }
+
+    /// - Throws: `TypedTokenRefusal`, `PostgresError`: nothing was written.
+    func write(_ transaction: PostgresTransaction) async throws -> TypedTokenOutcome {
+        let losers = try await TypedTokenLocks(adding: [change.added].compactMap(\.self), in: app)
+            .holders(after: LockTimeoutStatements.of(.alone), transaction)
+        let ids = Array(Set([change.key.installID] + losers))
+        let results = try await transaction.execute(
+            [
+                PostgresStatement(InstallationStatements.lock, app.rawValue, ids.map(\.rawValue)),
+                PostgresStatement(RegistrationStatements.now), TypedTokenStatements.sets(of: ids, in: app),
+            ]
+                + [change.credential.map { CredentialStatements.tombstones(of: $0, on: change.key, in: app) }]
+                .compactMap(\.self))
+        let moment = try Moment(results[1])
+        if let credential = change.credential {
+            let tombstones = try Tombstones(results[3][0], of: credential, on: change.key, in: app)
+            let hasEnded = tombstones.hasEnded(
+                credential, on: change.key, in: app, remembering: change.sessionTombstones, at: moment.time)
+            guard !hasEnded else { throw TypedTokenRefusal.credentialEnded }
+        }
+        let stored = Dictionary(
+            uniqueKeysWithValues: try results[0].map { try InstallationColumns.decode($0) }
+                .map { ($0.installation.key, $0) })
+        var tokens = try TypedTokenLocks.sets(results[2], in: app, at: moment.time)
+        let events = try change.apply(on: stored.mapValues(\.installation), &tokens, at: moment.time)
+        var changes = ChangeSet(in: app, at: moment.time)
+        for key in tokens.disturbed.sorted() {
+            guard let installation = stored[key] else { continue }
+            changes.change(installation, to: installation.installation, changingTokens: true)
+        }
+        changes.write(tokens.changes)
+        changes.record(events)
+        try await transaction.commit(changes, at: moment)
+        return TypedTokenOutcome(
+            generation: stored[change.key]?.installation.generation ?? 0, count: tokens.count(on: change.key))
+    }
+}
