@@ -104,11 +104,22 @@ extension PushRegistryClient {
     ///   - deviceToken: the bytes that the system passed to the app.
     ///   - provider: nil means `apns` or `apnsSandbox`, as this build was signed.
     public func didRegister(deviceToken: Data, provider: Provider? = nil) {
-        let digits = deviceToken.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }
-        didRegister(token: digits.joined(), provider: provider ?? .ofThisBuild)
+        didRegister(token: deviceToken.hexadecimal, provider: provider ?? .ofThisBuild)
     }
 
-    /// Reports a token that is a text, such as a token of FCM.
+    /// Reports the Firebase installation id of an app that registers with FCM by it: each element that `onRegistered`
+    /// or `messaging(_:didReceiveRegistration:)` passes.
+    public func didRegister(fid: String) {
+        didRegister(token: fid, provider: .fcm)
+    }
+
+    /// Reports a registration token of FCM. Of this token and the installation id, FCM delivers to one at a time: the
+    /// last one that the app reports counts.
+    public func didRegister(fcmToken: String) {
+        didRegister(token: fcmToken, provider: .fcm)
+    }
+
+    /// Reports a token that is a text.
     public func didRegister(token: String, provider: Provider) {
         machine.didRegister(DeviceToken(text: token, provider: provider), at: clock.now)
         wake()

@@ -85,6 +85,19 @@ extension EndToEnd {
             #expect(errors.map { $0["index"] } == [0, 3] && errors.map { $0["pointer"] } == ["/token", ""])
         }
 
+        @Test func reasonsOutsideTheTable_areListed() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            var items = [JSON.dead("phone"), .dead("phone"), .dead("phone")]
+            items[0]["reason"] = "TooManyRequests"
+            items[1]["reason"] = 429
+            items[2]["reason"] = "TooManyRequests"
+            let response = try await app.feedback(items)
+            #expect(response.counts == ["received": 3, "ignored": 3])
+            #expect(response.json["ignoredReasons"] == ["TooManyRequests": 2, "429": 1])
+            #expect(try await app.feedback([]).json["ignoredReasons"] == [:])
+        }
+
         @Test func lines_areReadLikeAnArray() async throws {
             let app = try await RegistryApp.make()
             let lines = "\(JSON.dead("a").text)\n{oops\n\(JSON.dead("b").text)\n"

@@ -55,7 +55,7 @@ struct ClientStorageTests {
         #expect(await phone.registry.holder(of: Phone.token)?.userID == "alice")
     }
 
-    @Test func state_hasNoCredential_andNoToken() async throws {
+    @Test func state_hasNoCredential_andNoTokenForAlerts() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")
         await phone.registry.setReachable(false)
@@ -80,9 +80,19 @@ struct ClientStorageTests {
 
     @Test func valuesOfAnOlderVersion_areReadWhole() throws {
         let state = try JSONDecoder().decode(SavedState.self, from: Data(Self.firstState.utf8))
-        #expect(state == .full)
+        var first = SavedState.full
+        (first.tokens, first.user) = (nil, nil)
+        #expect(state == first)
         let logouts = try JSONDecoder().decode([QueuedLogout].self, from: Data(Self.firstLogouts.utf8))
         #expect(logouts == [.full])
+    }
+
+    /// A later version may know more kinds of tokens.
+    @Test func unknownKindOfToken_doesNotCostTheIdentity() throws {
+        let json = try JSONEncoder().encode(SavedState.full)
+        let later = String(decoding: json, as: UTF8.self).replacing("liveActivity", with: "hologram")
+        let state = try JSONDecoder().decode(SavedState.self, from: Data(later.utf8))
+        #expect(state.installID == "i1" && state.tokens == nil)
     }
 
     /// An older version has not written what a later one adds.
@@ -139,6 +149,12 @@ extension SavedState {
         state.delivery = Delivery(key: "k1", epoch: "e1")
         state.topics = ["news": true, "offers": Bool?.none]
         state.anonymousTopics = ["news": false]
+        let id = TypedToken.ID(kind: .liveActivity, name: "trip-1")
+        let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
+        state.tokens = [Data(repeating: 1, count: 32)].compactMap {
+            TypedToken($0, id, expiresAt: now + 60, at: now)
+        }
+        state.user = 4
         return state
     }
 }

@@ -14,7 +14,7 @@ struct PlatformTests {
             case .macOS: common
             case .watchOS: common + ["UIKit"]
             case .tvOS, .visionOS: common + ["BackgroundTasks", "UIKit"]
-            case .iOS: common + ["BackgroundTasks", "UIKit", "SwiftUI"]
+            case .iOS: common + ["ActivityKit", "BackgroundTasks", "UIKit", "SwiftUI"]
             }
         }
     }
@@ -40,7 +40,7 @@ struct PlatformTests {
             }
             guard platform == .iOS else { return }
             let samples = try Self.samples(in: folder)
-            try #require(samples.count == 4)
+            try #require(samples.count == 5)
             try await emit("Mail", of: samples, flags + ["-swift-version", "6", "-warnings-as-errors"], in: folder)
         }
     }
@@ -96,7 +96,7 @@ struct PlatformTests {
     /// The samples that need a module of Apple, each as a file, and what they use beside it.
     private static func samples(in folder: URL) throws -> [String] {
         let blocks = try Toolchain.clientPages.flatMap { try Toolchain.blocks("swift", of: $0) }
-        let modules = #/import (UIKit|SwiftUI|UserNotifications)/#
+        let modules = #/import (ActivityKit|UIKit|SwiftUI|UserNotifications)/#
         let samples = blocks.filter { $0.contains(modules) } + ["import SwiftUI\nstruct MailView: View {}\n"]
         return try samples.enumerated().map { number, sample in
             let name = "sample\(number).swift"

@@ -56,9 +56,12 @@ struct SampleTests {
                 try (imports + sample).write(
                     to: folder.appending(path: file), atomically: true, encoding: .utf8)
             }
+            let addresses = try Self.blocks("kotlin", of: "ForAppDevelopers").filter { $0.contains("onRegistered") }
+            try addresses.joined().write(to: folder.appending(path: "addresses.kt"), atomically: true, encoding: .utf8)
             let own = ["pages-harness.kt", "pages-android.kt"]
             for name in own { try Self.copy(name, to: folder) }
-            try await Self.runKotlin(files.map(\.1) + own, "Pages_harnessKt", in: folder, checks: 4)
+            try await Self.runKotlin(
+                files.map(\.1) + ["addresses.kt"] + own, "Pages_harnessKt", in: folder, checks: 5)
         }
     }
 

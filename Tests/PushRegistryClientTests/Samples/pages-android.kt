@@ -16,11 +16,14 @@ interface SharedPreferences {
 class RemoteMessage(val data: Map<String, String>)
 
 open class FirebaseMessagingService : Context() {
+    open fun onRegistered(installationId: String) {}
+    open fun onNewToken(token: String) {}
     open fun onMessageReceived(message: RemoteMessage) {}
 }
 
 class WorkerParameters
 class ReceiptWorker
+class RegistrationWorker
 enum class NetworkType { CONNECTED }
 enum class ExistingWorkPolicy { REPLACE }
 class Constraints(val requiredNetworkType: NetworkType)

@@ -100,5 +100,11 @@ fun main() {
     check(work(503 to "{}") == ListenableWorker.Result.RETRY && work(401 to "{}") == ListenableWorker.Result.FAILURE)
     server.stop(0)
     println("ok the worker shows what was missed")
-    println("4 checks passed")
+
+    AddressService().onRegistered("fid")
+    AddressService().onNewToken("fid:token")
+    check(WorkManager.enqueued.takeLast(2).map { it.worker } == listOf("RegistrationWorker", "RegistrationWorker"))
+    check(WorkManager.enqueued.takeLast(2).map { it.data["token"] } == listOf("fid", "fid:token"))
+    println("ok installation ids and tokens are registered in one way")
+    println("5 checks passed")
 }

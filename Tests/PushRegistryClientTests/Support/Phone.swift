@@ -66,13 +66,14 @@ final class Phone: Sendable {
         }
     }
 
-    /// The methods and the last parts of the paths of all requests.
+    /// The methods of all requests, and what they are about beside the installation.
     var calls: [String] {
         get async {
             await registry.requests.map { request in
-                let last = request.url.lastPathComponent
-                return request.method
-                    + (["logout", "topics", "notifications", "receipts"].contains(last) ? " \(last)" : "")
+                let topic = request.url.pathComponents.first {
+                    ["logout", "topics", "tokens", "notifications", "receipts"].contains($0)
+                }
+                return request.method + (topic.map { " \($0)" } ?? "")
             }
         }
     }

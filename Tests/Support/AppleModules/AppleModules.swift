@@ -260,3 +260,35 @@ public struct OSAllocatedUnfairLock<State>: @unchecked Sendable {
     public func withLock<R: Sendable>(_ body: @Sendable (inout State) throws -> R) rethrows -> R { fatalError() }
 }
 #endif
+
+#if MODULE_ActivityKit
+@_exported import Foundation
+
+public protocol ActivityAttributes: Decodable, Encodable {
+    associatedtype ContentState: Decodable, Encodable, Hashable
+}
+
+public enum ActivityState: Sendable { case active, pending, ended, dismissed, stale }
+
+/// A sequence of ActivityKit. Apple's are structs of their own.
+public struct ActivitySequence<Element>: AsyncSequence {
+    public struct Iterator: AsyncIteratorProtocol {
+        public mutating func next() async -> Element? { nil }
+    }
+
+    public func makeAsyncIterator() -> Iterator { Iterator() }
+}
+
+/// As in Apple's SDK, it is not Sendable.
+public class Activity<Attributes: ActivityAttributes>: Identifiable {
+    public static var activities: [Activity<Attributes>] { fatalError() }
+    public static var activityUpdates: ActivitySequence<Activity<Attributes>> { fatalError() }
+    public static var pushToStartToken: Data? { fatalError() }
+    public static var pushToStartTokenUpdates: ActivitySequence<Data> { fatalError() }
+
+    public final let id = ""
+    public var attributes: Attributes { fatalError() }
+    public var pushTokenUpdates: ActivitySequence<Data> { fatalError() }
+    public var activityStateUpdates: ActivitySequence<ActivityState> { fatalError() }
+}
+#endif

@@ -42,7 +42,8 @@ public struct ConformanceCheck: Sendable, CustomStringConvertible {
         self.body = body
     }
 
-    public static let all = registration + refusals + rotations + logout + topics + notifications + receipts
+    public static let all =
+        registration + refusals + rotations + logout + topics + tokens + notifications + receipts
 
     /// - Throws: `ConformanceFailure`.
     public func run(on target: some ConformanceTarget) async throws {

@@ -10,15 +10,26 @@ struct Digest {
 
     /// The digest of the user and the session in a JWT, or of the whole credential if it is not a JWT.
     static func owner(of credential: String) -> UInt64 {
-        struct Claims: Decodable {
-            var sub: String
-            var sid: String?
-        }
-        let parts = credential.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let payload = Data(base64URL: parts[1]),
-            let claims = try? JSONDecoder().decode(Claims.self, from: payload)
-        else { return Digest(credential.utf8).value }
+        guard let claims = Claims(of: credential) else { return Digest(credential.utf8).value }
         return Digest("\(claims.sub)\n\(claims.sid ?? "")".utf8).value
+    }
+
+    /// The digest of the user in a JWT.
+    static func user(of credential: String) -> UInt64? {
+        Claims(of: credential).map { Digest($0.sub.utf8).value }
+    }
+
+    private struct Claims: Decodable {
+        var sub: String
+        var sid: String?
+
+        init?(of credential: String) {
+            let parts = credential.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 3, let payload = Data(base64URL: parts[1]),
+                let claims = try? JSONDecoder().decode(Self.self, from: payload)
+            else { return nil }
+            self = claims
+        }
     }
 }
 

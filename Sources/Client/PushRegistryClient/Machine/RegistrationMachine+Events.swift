@@ -6,6 +6,8 @@ extension RegistrationMachine {
         case signIn
         case signOut(keepAnonymous: Bool)
         case choose(SavedState.Topics)
+        case receive(TypedToken)
+        case invalidate(TypedToken.ID)
     }
 
     /// The most events that are kept while the storage cannot be read. Further events replace the oldest ones.
@@ -23,6 +25,8 @@ extension RegistrationMachine {
         case .signIn: signIn(at: now)
         case .signOut(let keepAnonymous): return signOut(keepAnonymous: keepAnonymous, at: now)
         case .choose(let topics): choose(topics)
+        case .receive(let token): receive(token, at: now)
+        case .invalidate(let id): invalidate(id, at: now)
         }
         return nil
     }
@@ -81,7 +85,8 @@ extension RegistrationMachine {
             logout = queued
         }
         saved.account = keepAnonymous ? .anonymous : .signedOut
-        forgetUser()
+        let remaining: Set<PushRegistryClient.TokenKind> = keepAnonymous ? [.widget, .complication] : []
+        forgetUser(keeping: remaining)
         retry?.hurry(at: now)
         return logout?.id
     }
@@ -96,7 +101,11 @@ extension RegistrationMachine {
     }
 
     /// Removes everything about a user who has signed out.
-    mutating func forgetUser() {
+    ///
+    /// - Parameter kinds: the tokens that the registry keeps.
+    mutating func forgetUser(keeping kinds: Set<PushRegistryClient.TokenKind> = []) {
+        saved.user = nil
+        saved.tokens?.removeAll { $0.text == nil || !kinds.contains($0.id.kind) }
         saved.registration = nil
         saved.delivery = nil
         saved.topics = [:]

@@ -5,7 +5,11 @@ extension RegistrationMachine {
     mutating func deviceRead(_ snapshot: PushRegistryClient.DeviceSnapshot) {
         self.snapshot = snapshot
         guard let fingerprint = snapshot.fingerprint else { return }
-        if let known = saved.fingerprint, known != fingerprint { becomeNewInstallation() }
+        if let known = saved.fingerprint, known != fingerprint {
+            // The other device keeps its tokens, too.
+            saved.tokens?.removeAll { !reportedTokens.contains($0.id) }
+            becomeNewInstallation()
+        }
         saved.fingerprint = fingerprint
     }
 
@@ -18,6 +22,7 @@ extension RegistrationMachine {
         // The registry has the choices that were made without a user on the old installation alone.
         saved.topics = old.anonymousTopics.merging(old.topics) { $1 }
         saved.anonymousTopics = old.anonymousTopics
+        saved.tokens = old.tokens
     }
 
     mutating func credential(_ credential: String, turn: Int) {
@@ -58,11 +63,21 @@ extension RegistrationMachine {
         case .logout(let id):
             retry = nil
             logoutFinished(id, response)
-        case .registration(let attempt, let topics, let open):
+        case .token(let change):
+            let isAcknowledged = isResult(response, of: change)
+            guard !response.isSuccess || isAcknowledged else {
+                retry = Retry(after: retry, response: nil, at: now, jitter: jitter)
+                return
+            }
+            retry = nil
+            guard call.turn == turn else { return }
+            if isAcknowledged { tokensSent([change]) } else { tokenRefused(change, response) }
+        case .registration(let attempt, let topics, let tokens, let open):
             guard response.isSuccess else {
                 retry = nil
                 saved.attempt = open
-                if call.turn == turn { refused(attempt, response, at: now) }
+                guard call.turn == turn, !tokensRefused(tokens, response.problem) else { return }
+                refused(attempt, response, at: now)
                 return
             }
             guard let result = try? JSONDecoder().decode(RegistrationResult.self, from: response.body),
@@ -74,7 +89,21 @@ extension RegistrationMachine {
             }
             retry = nil
             registered(attempt, topics, result, until: until, isCurrent: call.turn == turn, turn: call.turn, at: now)
+            if call.turn == turn {
+                tokensSent(tokens ?? [])
+                registersTokens = false
+            }
         }
+    }
+
+    /// Not of a captive portal.
+    private func isResult(_ response: PushRegistryClient.Response, of change: TypedToken) -> Bool {
+        struct Result: Decodable {
+            var installId: String
+        }
+        if change.text == nil { return response.status == 204 }
+        return response.isSuccess
+            && (try? JSONDecoder().decode(Result.self, from: response.body))?.installId == saved.installID
     }
 
     // MARK: - Logouts
@@ -144,7 +173,7 @@ extension RegistrationMachine {
         if turn == self.turn, saved.account == .user { endedElsewhere() }
     }
 
-    private mutating func endedElsewhere() {
+    mutating func endedElsewhere() {
         saved.account = .signedOutElsewhere
         saved.eTag = nil
         forgetUser()

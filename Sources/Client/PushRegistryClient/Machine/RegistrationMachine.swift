@@ -3,8 +3,8 @@ import Foundation
 /// Decides which call is next. It does no I/O and has no clock: the driver performs one step after the other, and
 /// reports the outcomes.
 ///
-/// The order of calls is fixed: queued logouts, then the registration, then receipts. There is one call at a time, and
-/// a registration always has the latest state.
+/// The order of calls is fixed: queued logouts, then the registration or a single token, then receipts. There is one
+/// call at a time, and a registration always has the latest state.
 struct RegistrationMachine: Sendable {
     enum Step: Sendable, Hashable {
         /// Nothing to do until the app reports an event.
@@ -23,7 +23,10 @@ struct RegistrationMachine: Sendable {
         enum Purpose: Sendable, Hashable {
             case logout(UUID)
             /// `open` is an earlier attempt whose outcome is still unknown.
-            case registration(SavedState.Attempt, topics: SavedState.Topics, open: SavedState.Attempt?)
+            case registration(
+                SavedState.Attempt, topics: SavedState.Topics, tokens: [TypedToken]?, open: SavedState.Attempt?)
+            /// One token beside the one for alerts, or its removal.
+            case token(TypedToken)
         }
 
         let purpose: Purpose
@@ -69,6 +72,8 @@ struct RegistrationMachine: Sendable {
     var deviceIsStale = true
     var hasCredential = false
     var hasReceipts = false
+    /// The tokens beside the one for alerts that are certainly of this device.
+    var reportedTokens: Set<TypedToken.ID> = []
 
     // The state of the calls.
     /// Incremented whenever the user changes.
@@ -83,6 +88,8 @@ struct RegistrationMachine: Sendable {
     /// Whether the credential was renewed after a 401, and the new one was not refused yet.
     var isRenewed = false
     var omitsIfMatch = false
+    /// Whether the registry has refused to change a single token, and no registration has succeeded since.
+    var registersTokens = false
     /// Logouts without a credential for which the app may still return one.
     var openLogouts: Set<UUID> = []
     /// The turn that each logout of this process has ended.
@@ -131,7 +138,8 @@ struct RegistrationMachine: Sendable {
     }
 
     private mutating func registrationStep(at now: Date) -> Step {
-        guard token != nil || !logouts.isEmpty else { return .idle }
+        dropExpiredTokens(at: now)
+        guard token != nil || !logouts.isEmpty || tokenChange != nil else { return .idle }
         if let retry, now < retry.until { return .wait(until: retry.until) }
         // Reads the device before anything is sent: the state may have been copied from another device.
         if deviceIsStale {
@@ -142,28 +150,38 @@ struct RegistrationMachine: Sendable {
             if let step = step(for: logout) { return step }
             removeLogout(logout.id)
         }
-        guard mayRegister, let body = body() else { return .idle }
-        if let halt, halt.digest == body.digest, halt.turn == turn, now < halt.until {
-            return .wait(until: halt.until)
-        }
+        guard mayRegister else { return .idle }
+        guard let body = body() else { return tokenChange == nil ? .idle : callStep(nil, isDue: false, rest: .idle) }
+        let digest = body.digest
+        if let halt, halt.digest == digest, halt.turn == turn, now < halt.until { return .wait(until: halt.until) }
         halt = nil
-        return registrationStep(body, at: now)
+        let due = dueDate(digest)
+        let isDue =
+            now >= due || !body.topics.isEmpty || tokensNeedRegistration
+            || saved.registration.map { now < $0.at } ?? true
+        guard isDue || ownerIsUnchecked || tokenChange != nil else { return .wait(until: due) }
+        return callStep(body, isDue: isDue, rest: .wait(until: due))
     }
 
-    private mutating func registrationStep(_ body: SentRegistrationBody, at now: Date) -> Step {
-        let digest = body.digest
-        let due = dueDate(digest)
-        let isDue = now >= due || !body.topics.isEmpty || saved.registration.map { now < $0.at } ?? true
-        guard isDue || ownerIsUnchecked else { return .wait(until: due) }
-        guard saved.account == .user else {
-            return key.map { send(body, digest, credential: $0, owner: nil) } ?? .idle
+    /// - Parameters:
+    ///   - body: nil if the token for alerts is not known yet.
+    ///   - rest: the step if nothing is to be sent.
+    private mutating func callStep(_ body: SentRegistrationBody?, isDue: Bool, rest: Step) -> Step {
+        var credential = key
+        var owner: UInt64?
+        if saved.account == .user {
+            guard let fresh = freshCredential else { return .askCredential(turn: turn) }
+            freshCredential = nil
+            credential = fresh
+            owner = Digest.owner(of: fresh)
+            if body != nil { ownerIsUnchecked = false }
         }
-        guard let credential = freshCredential else { return .askCredential(turn: turn) }
-        freshCredential = nil
-        let owner = Digest.owner(of: credential)
-        ownerIsUnchecked = false
-        guard isDue || owner != saved.registration?.owner else { return .wait(until: due) }
-        return send(body, digest, credential: credential, owner: owner)
+        guard let credential else { return .idle }
+        let isOfOther = owner != saved.registration?.owner
+        if let body, isDue || isOfOther { return send(body, credential: credential, owner: owner) }
+        guard !isOfOther, let change = tokenChange else { return rest }
+        let request = endpoint.token(saved.installID, change, credential: credential)
+        return .send(Call(purpose: .token(change), turn: turn, request: request))
     }
 
     /// Whether the credential of a registration is known: the user's by `signIn`, or the publishable key.
@@ -197,11 +215,13 @@ struct RegistrationMachine: Sendable {
             installID: saved.installID, topics: saved.topics)
     }
 
-    private mutating func send(
-        _ body: SentRegistrationBody, _ digest: UInt64, credential: String, owner: UInt64?
-    ) -> Step {
-        let attempt = SavedState.Attempt(digest: digest, owner: owner)
-        let purpose = Call.Purpose.registration(attempt, topics: body.topics, open: saved.attempt)
+    private mutating func send(_ body: SentRegistrationBody, credential: String, owner: UInt64?) -> Step {
+        if owner != nil { checkUser(of: credential) }
+        var body = body
+        body.tokens = sentTokens
+        let attempt = SavedState.Attempt(digest: body.digest, owner: owner)
+        let purpose = Call.Purpose.registration(
+            attempt, topics: body.topics, tokens: body.tokens, open: saved.attempt)
         saved.attempt = attempt
         lastCredential = owner == nil ? nil : credential
         let request = endpoint.registration(

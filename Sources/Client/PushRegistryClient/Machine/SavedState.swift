@@ -44,6 +44,10 @@ struct SavedState: Sendable, Hashable, Codable {
     /// Choices that were made without a user. The first owner's registration repeats them, because the registry removes
     /// the choices on an installation when its owner changes.
     var anonymousTopics: Topics = [:]
+    /// Tokens beside the one for alerts. Nil: the app has not reported any.
+    var tokens: [TypedToken]?
+    /// The digest of the user of the last registration.
+    var user: UInt64?
 
     init(installID: String) {
         self.installID = installID
@@ -62,6 +66,9 @@ struct SavedState: Sendable, Hashable, Codable {
         delivery = try members.decodeIfPresent(Delivery.self, forKey: .delivery)
         topics = try members.decodeIfPresent(Topics.self, forKey: .topics) ?? topics
         anonymousTopics = try members.decodeIfPresent(Topics.self, forKey: .anonymousTopics) ?? anonymousTopics
+        // A later version may store kinds that this one does not know. They must not cost the identity.
+        tokens = try? members.decodeIfPresent([TypedToken].self, forKey: .tokens)
+        user = try members.decodeIfPresent(UInt64.self, forKey: .user)
     }
 }
 

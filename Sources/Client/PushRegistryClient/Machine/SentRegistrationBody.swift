@@ -8,8 +8,10 @@ struct SentRegistrationBody: Sendable, Encodable {
     var device: PushRegistryClient.Device
     var installID: String
     var topics: SavedState.Topics = [:]
+    /// Nil is absent.
+    var tokens: [TypedToken]?
 
-    private enum Name: CodingKey { case token, provider, settings, device, topics }
+    private enum Name: CodingKey { case token, provider, settings, device, topics, tokens }
     private enum DeviceName: CodingKey { case installId }
 
     func encode(to encoder: any Encoder) throws {
@@ -18,6 +20,8 @@ struct SentRegistrationBody: Sendable, Encodable {
         try container.encode(provider, forKey: .provider)
         try container.encode(settings, forKey: .settings)
         if !topics.isEmpty { try container.encode(topics, forKey: .topics) }
+        let tokens = tokens?.compactMap { SentToken($0, isNamed: true) }
+        try container.encodeIfPresent(tokens, forKey: .tokens)
         let nested = container.superEncoder(forKey: .device)
         try device.encode(to: nested)
         var members = nested.container(keyedBy: DeviceName.self)
@@ -32,10 +36,11 @@ struct SentRegistrationBody: Sendable, Encodable {
         return (try? encoder.encode(self)) ?? Data()
     }
 
-    /// The digest without topics, because each choice is sent once.
+    /// The digest without topics and tokens: what of them is not sent yet is known.
     var digest: UInt64 {
         var body = self
         body.topics = [:]
+        body.tokens = nil
         return Digest(body.json).value
     }
 }

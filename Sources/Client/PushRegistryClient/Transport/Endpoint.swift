@@ -28,6 +28,13 @@ struct Endpoint: Sendable, Hashable {
         return request
     }
 
+    /// Stores one token beside the one for alerts, or removes it.
+    func token(_ installID: String, _ token: TypedToken, credential: String) -> Request {
+        let body = SentToken(token, isNamed: false).flatMap { try? JSONEncoder().encode($0) }
+        let path = installation(installID) + ["tokens", token.id.kind.rawValue, token.id.pathSegment]
+        return request(body == nil ? "DELETE" : "PUT", path, credential: credential, body: body)
+    }
+
     func topics(_ installID: String, credential: String) -> Request {
         request("GET", installation(installID) + ["topics"], credential: credential)
     }
@@ -53,7 +60,8 @@ struct Endpoint: Sendable, Hashable {
         _ method: String, _ path: [String], query: [URLQueryItem] = [], credential: String?, eTag: String? = nil,
         body: Data? = nil
     ) -> Request {
-        var url = path.reduce(url) { $0.appendingPathComponent($1) }
+        // A part of the path may have a slash, which is encoded.
+        var url = path.reduce(url) { $0.appending(component: $1) }
         if !query.isEmpty { url.append(queryItems: query) }
         var fields: [String: String] = [:]
         if let credential { fields["Authorization"] = "Bearer \(credential)" }

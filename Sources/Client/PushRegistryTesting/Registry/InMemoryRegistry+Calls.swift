@@ -42,6 +42,8 @@ extension InMemoryRegistry {
     struct Call {
         let request: Request
         let installID: String
+        /// The parts of the path after the installation.
+        let rest: [String]
 
         var credential: String? {
             let field = request.fields["Authorization"] ?? ""
@@ -94,7 +96,7 @@ extension InMemoryRegistry {
         guard let token = UserToken(credential), app == self.app,
             token.exp + lateness > Int64(clock.now.timeIntervalSince1970)
         else { throw Refusal(401, "invalid-credential") }
-        let registers = call.request.method == "PUT"
+        let registers = call.request.method == "PUT" && call.rest.isEmpty
         if lateness == 0, !registers, endings.contains(token) { throw Refusal(401, "credential-ended") }
         return .user(token)
     }

@@ -27,6 +27,14 @@ extension InMemoryRegistry {
             installation.change(to: owner, .active, generation: nextGeneration())
         }
         if case .user(let token) = caller { installation.boundAt = token.iat }
+        let tokensBefore = installation.tokens.live(at: clock.now)
+        var expired = 0
+        if let tokens = body.tokens {
+            (installation.tokens, expired) = try tokensBefore.replaced(
+                by: tokens, provider: body.provider, at: clock.now)
+        } else if !body.provider.hasPrefix("apns") {
+            installation.tokens = TokenSet()
+        }
         takeOver(body.token, body.provider, for: call.installID)
         installation.token = body.token
         installation.provider = body.provider
@@ -36,15 +44,19 @@ extension InMemoryRegistry {
         installation.snapshot = body.snapshot
         installation.lastSeenAt = clock.now
         installations[call.installID] = installation
-        let status =
-            before == nil ? "created" : isUnchanged && installation.topics == topicsBefore ? "unchanged" : "updated"
-        return .json(
+        store(installation.tokens, for: call.installID)
+        let keepsSet = installation.topics == topicsBefore && installation.tokens == tokensBefore
+        let status = before == nil ? "created" : isUnchanged && keepsSet ? "unchanged" : "updated"
+        var members: [String: JSON] = expired > 0 ? ["expired": .integer(Int64(expired))] : [:]
+        members.merge(
             [
                 "installId": .string(call.installID), "generation": .integer(installation.generation),
                 "status": .string(status), "state": "active", "userId": JSON(caller.owner?.user),
                 "registerAgainBefore": .string((clock.now + Self.staleAfter).formatted(.iso8601)),
                 "deliveryKey": .string(installation.inbox.key), "epoch": .string(installation.inbox.epoch),
-            ], status: before == nil ? 201 : 200, fields: ["etag": installation.eTag])
+            ]
+        ) { $1 }
+        return .json(.object(members), status: before == nil ? 201 : 200, fields: ["etag": installation.eTag])
     }
 
     /// The owner after a registration. The publishable key gets an owned installation with its delivery key, and then
@@ -70,7 +82,7 @@ extension InMemoryRegistry {
         }
     }
 
-    private func checkPrecondition(_ call: Call, _ installation: Installation?, mayRead: Bool) throws(Refusal) {
+    func checkPrecondition(_ call: Call, _ installation: Installation?, mayRead: Bool) throws(Refusal) {
         guard let field = call.request.fields["If-Match"] else { return }
         guard field == "*" || field.hasPrefix("\"") && field.hasSuffix("\"") else {
             throw Refusal(400, "invalid-header")
@@ -83,7 +95,7 @@ extension InMemoryRegistry {
     }
 
     /// Whether a caller may read an installation: a user reads the user's own, the publishable key anonymous ones.
-    private func mayRead(_ installation: Installation?, _ caller: Caller) -> Bool {
+    func mayRead(_ installation: Installation?, _ caller: Caller) -> Bool {
         installation.map { $0.owner?.user == caller.owner?.user } ?? true
     }
 
@@ -146,6 +158,9 @@ extension InMemoryRegistry {
         }
         if let session = installation.owner?.session { endings.installations.insert("\(call.installID)\n\(session)") }
         unbind(call.installID, to: keepsAnonymous ? .active : .loggedOut)
+        if keepsAnonymous {
+            installations[call.installID]?.tokens = installation.tokens.only([.widget, .complication])
+        }
         return loggedOut(call.installID, "loggedOut", caller)
     }
 
@@ -181,6 +196,8 @@ private struct RegisteredBody {
     let provider: String
     let snapshot: JSON
     let topics: [String: JSON]
+    /// Nil leaves the set alone.
+    let tokens: JSON?
 
     init(_ body: JSON, installID: String) throws(InMemoryRegistry.Refusal) {
         var faults: [(String, String)] = []
@@ -210,5 +227,6 @@ private struct RegisteredBody {
             "device": .object(canonical), "settings": .object(body["settings"]?.members ?? [:]),
         ])
         topics = body["topics"]?.members ?? [:]
+        tokens = body["tokens"].flatMap { $0 == .null ? nil : $0 }
     }
 }

@@ -22,13 +22,16 @@ extension InMemoryRegistry {
         var lastSeenAt: Date
         var topics: [String: Bool] = [:]
         var inbox = Inbox()
+        var tokens = TokenSet()
 
-        /// Changes the binding. A new owner gets no choices and notifications of the former owner.
+        /// Changes the binding. A new owner gets no choices, notifications and tokens of the former owner.
         mutating func change(to owner: Owner?, _ state: State, generation: Int64) {
             if owner?.user != self.owner?.user {
                 topics = [:]
                 inbox = Inbox()
+                tokens = TokenSet()
             }
+            if state != .active { tokens = TokenSet() }
             self.owner = owner
             self.state = state
             self.generation = generation

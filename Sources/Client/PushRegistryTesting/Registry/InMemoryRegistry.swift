@@ -103,7 +103,9 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
     }
 
     private func response(to request: Request) throws(Refusal) -> Response {
-        let path = request.url.path.split(separator: "/").map(String.init)
+        // A part may have a slash, which is encoded.
+        let encoded = URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.percentEncodedPath ?? ""
+        let path = encoded.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
         if path == ["v1", "receipts"] {
             guard request.method == "POST" else { throw Refusal(405, "method-not-allowed") }
             return try acceptReceipts(request)
@@ -111,13 +113,15 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
         guard path.count >= 5, path[0] == "v1", path[1] == "apps", path[3] == "installations" else {
             throw Refusal(404, "not-found")
         }
-        let call = Call(request: request, installID: path[4])
-        switch (request.method, path.dropFirst(5).first) {
+        let call = Call(request: request, installID: path[4], rest: Array(path[5...]))
+        switch (request.method, call.rest.first) {
         case ("GET", "notifications"): return try notifications(call, app: path[2])
         case ("PUT", nil): return try register(call, by: caller(call, app: path[2]))
         case ("GET", nil): return try record(call, by: caller(call, app: path[2]))
         case ("DELETE", nil): return try delete(call, by: caller(call, app: path[2]))
         case ("POST", "logout"): return try logOut(call, by: caller(call, app: path[2], lateness: 30 * 86_400))
+        case ("PUT", "tokens"), ("DELETE", "tokens"):
+            return try changeToken(call, by: caller(call, app: path[2]))
         case ("GET", "topics"): return try topics(call, by: caller(call, app: path[2]))
         case ("PATCH", "topics"): return try changeTopics(call, by: caller(call, app: path[2]))
         default: throw Refusal(404, "not-found")
@@ -141,13 +145,21 @@ extension InMemoryRegistry {
         public var generation: Int64
         /// The choices on this installation.
         public var topics: [String: Bool]
+        /// The tokens beside the one for alerts, by kind and name.
+        public var tokens: [TokenView]
     }
 
     public func installation(_ id: String) -> InstallationView? {
-        installations[id].map {
-            InstallationView(
-                state: $0.state.rawValue, userID: $0.owner?.user, token: $0.token, generation: $0.generation,
-                topics: $0.topics)
+        installations[id].map { installation in
+            let tokens = installation.tokens.live(at: clock.now).items.map { id, item in
+                TokenView(
+                    kind: id.kind, name: id.name, token: item.text,
+                    expiresAt: item.expiresAt == .distantFuture ? nil : item.expiresAt)
+            }
+            return InstallationView(
+                state: installation.state.rawValue, userID: installation.owner?.user, token: installation.token,
+                generation: installation.generation, topics: installation.topics,
+                tokens: tokens.sorted { ($0.kind.rawValue, $0.name ?? "") < ($1.kind.rawValue, $1.name ?? "") })
         }
     }
 

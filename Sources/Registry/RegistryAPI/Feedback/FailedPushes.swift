@@ -42,7 +42,7 @@ struct FailedPushes: Sendable {
             let item = verdict.item
             let entry =
                 item.installID.map { cells.named[$0] } ?? item.addresses.lazy.compactMap { cells.holders[$0] }.first
-            guard let entry, VerdictTable.verdict(on: item.reason, by: entry.provider) != nil else { return nil }
+            guard let entry, item.verdict(by: entry.provider) != nil else { return nil }
             return Located.Failure(message: message, installation: hasher.hash(entry.installID), cell: entry.cell)
         }
         return Located(receipts: receipts, failures: failures)

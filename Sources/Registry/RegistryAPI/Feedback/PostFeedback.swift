@@ -37,6 +37,13 @@ extension RegistryService {
             writer.member("outdated", counts[.outdated])
             writer.member("unknown", counts[.unknown])
             writer.member("ignored", counts[.ignored])
+            writer.name("ignoredReasons")
+            writer.object { writer in
+                for (reason, count) in counts.ignoredReasons {
+                    writer.name(reason)
+                    writer.integer(Int64(count))
+                }
+            }
             writer.invalidItems(of: body)
         }
         return .json(writer)

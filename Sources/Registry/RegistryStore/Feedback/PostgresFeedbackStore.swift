@@ -77,7 +77,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
     }
 
     private struct Decision: Sendable {
-        var counts = FeedbackCounts()
+        let counts: FeedbackCounts
         var changes: ChangeSet
         /// The installations that give up their tokens, before they do.
         var retired: [Installation] = []
@@ -91,8 +91,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
             let found = try rows.map { try InstallationColumns.decode($0) }
             var locked = LockedFeedback(
                 feedback, on: found.map(\.installation), receivedAt: receivedAt, now: now)
-            var decision = Decision(changes: ChangeSet(in: feedback.app, at: now))
-            for item in feedback.items { decision.counts.count(locked.apply(item)) }
+            for item in feedback.items { locked.apply(item) }
+            var decision = Decision(counts: locked.counts, changes: ChangeSet(in: feedback.app, at: now))
             for change in locked.changes {
                 let before = found[change.index]
                 decision.changes.change(before, to: change.after)

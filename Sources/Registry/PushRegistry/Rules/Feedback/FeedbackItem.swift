@@ -12,7 +12,7 @@ public struct FeedbackItem: Hashable, Sendable {
     public let at: Timestamp?
     /// The generation that the sender knew.
     public let generation: Int64?
-    /// Whether the table has a verdict for the reason. Without one, the item changes nothing.
+    /// Whether the table may have a verdict for the item. Without one, the item changes nothing.
     public let canMatter: Bool
     /// The message of the push.
     public let message: MessageName?
@@ -32,7 +32,16 @@ public struct FeedbackItem: Hashable, Sendable {
         self.generation = generation
         self.message = message
         self.receipt = receipt
-        canMatter = provider.map { VerdictTable.verdict(on: reason, by: $0) != nil } ?? VerdictTable.names(reason)
+        canMatter =
+            provider.map { Self.verdict(on: reason, by: $0, at: at) != nil } ?? VerdictTable.names(reason)
+    }
+
+    /// The provider's verdict; nil if the item changes nothing.
+    public func verdict(by provider: Provider) -> Verdict? { Self.verdict(on: reason, by: provider, at: at) }
+
+    private static func verdict(on reason: String, by provider: Provider, at time: Timestamp?) -> Verdict? {
+        guard let row = VerdictTable.row(of: reason, by: provider), time != nil || !row.requiresTime else { return nil }
+        return row.verdict
     }
 }
 
@@ -75,13 +84,34 @@ public enum FeedbackOutcome: String, CaseIterable, Sendable {
 
 /// The number of items of each outcome.
 public struct FeedbackCounts: Hashable, Sendable {
+    /// Different reasons outside the table that are counted. Items with further ones count as ignored only.
+    static let reasonsMax = 1_000
+    /// Reasons are cut after this length: a sender may send a whole error message.
+    static let reasonScalarsMax = 128
+    static let reportedReasonsMax = 20
+
     private var counts: [FeedbackOutcome: Int] = [:]
+    private var reasons: [String: Int] = [:]
 
     public init() {}
 
     public subscript(outcome: FeedbackOutcome) -> Int { counts[outcome] ?? 0 }
 
-    public mutating func count(_ outcome: FeedbackOutcome) {
+    /// The most frequent reasons of ignored items that the table does not have, at most 20, and their numbers.
+    public var ignoredReasons: [(reason: String, count: Int)] {
+        let sorted = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return sorted.prefix(Self.reportedReasonsMax).map { (reason: $0.key, count: $0.value) }
+    }
+
+    mutating func count(_ outcome: FeedbackOutcome) {
         counts[outcome, default: 0] += 1
+    }
+
+    /// Of an ignored item: a reason that the table does not have.
+    mutating func count(reason: String) {
+        let start = reason.unicodeScalars.prefix(Self.reasonScalarsMax)
+        let text = start.endIndex == reason.endIndex ? reason : String(start) + "…"
+        guard reasons[text] != nil || reasons.count < Self.reasonsMax else { return }
+        reasons[text, default: 0] += 1
     }
 }

@@ -21,6 +21,8 @@ public struct LockedFeedback: Sendable {
     private let indices: [InstallID: Int]
     private var holders: [TokenAddress: Int] = [:]
     private var changesByIndex: [Int: Change] = [:]
+    /// Of the items that were applied.
+    public private(set) var counts = FeedbackCounts()
 
     /// - Parameters:
     ///   - installations: every row of the app that an item names or that holds an item's token.
@@ -43,20 +45,35 @@ public struct LockedFeedback: Sendable {
         changesByIndex.values.sorted { $0.after.key < $1.after.key }
     }
 
+    @discardableResult
     public mutating func apply(_ item: FeedbackItem) -> FeedbackOutcome {
-        guard item.canMatter else { return .ignored }
+        let outcome = judge(item)
+        counts.count(outcome)
+        return outcome
+    }
+
+    private mutating func judge(_ item: FeedbackItem) -> FeedbackOutcome {
+        guard item.canMatter else { return ignore(item, by: item.provider) }
         switch subject(of: item) {
         case .unknown:
             return .unknown
         case .moved:
             return .outdated
         case .installation(let index):
-            guard let verdict = VerdictTable.verdict(on: item.reason, by: current[index].provider) else {
-                return .ignored
+            guard let verdict = item.verdict(by: current[index].provider) else {
+                return ignore(item, by: current[index].provider)
             }
             guard let state = newState(from: verdict, item, on: current[index]) else { return .outdated }
             return apply(state, verdict, to: index)
         }
+    }
+
+    /// - Parameter provider: nil if neither the item nor an installation determines it.
+    private mutating func ignore(_ item: FeedbackItem, by provider: Provider?) -> FeedbackOutcome {
+        let isListed =
+            provider.map { VerdictTable.row(of: item.reason, by: $0) != nil } ?? VerdictTable.names(item.reason)
+        if !isListed { counts.count(reason: item.reason) }
+        return .ignored
     }
 
     private enum Subject {

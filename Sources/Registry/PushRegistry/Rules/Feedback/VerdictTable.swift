@@ -17,15 +17,20 @@ public enum VerdictTable {
         public let verdict: Verdict
         /// The meaning according to the provider.
         public let meaning: String
+        /// Whether the row has an effect only with the provider's time.
+        public var requiresTime = false
     }
 
-    public static let version = 1
+    public static let version = 2
 
     public static let rows = [
         Row(
             providers: apple, reason: "Unregistered", verdict: .dead,
             meaning: "410: the app was removed, or the user disabled notifications"),
         Row(providers: apple, reason: "ExpiredToken", verdict: .dead, meaning: "410: the token has expired"),
+        Row(
+            providers: apple, reason: "410", verdict: .dead,
+            meaning: "the status alone: the token is no longer valid (only with its `timestamp`)", requiresTime: true),
         Row(
             providers: apple, reason: "BadDeviceToken", verdict: .doubtful,
             meaning: "400: not a token, or one of the other environment"),
@@ -35,12 +40,37 @@ public enum VerdictTable {
         Row(
             providers: [.fcm], reason: "UNREGISTERED", verdict: .dead,
             meaning: "404: the app was removed, or the token was replaced"),
+        Row(providers: [.fcm], reason: "NOT_FOUND", verdict: .dead, meaning: "404: the status of `UNREGISTERED`"),
+        Row(
+            providers: [.fcm], reason: "messaging/registration-token-not-registered", verdict: .dead,
+            meaning: "`UNREGISTERED` as Firebase's Admin SDK names it"),
+        Row(
+            providers: [.fcm], reason: "registration-token-not-registered", verdict: .dead,
+            meaning: "the same without the prefix"),
+        Row(
+            providers: [.fcm], reason: "NotRegistered", verdict: .dead,
+            meaning: "`UNREGISTERED` as the legacy API names it"),
         Row(
             providers: [.fcm], reason: "SENDER_ID_MISMATCH", verdict: .doubtful,
             meaning: "403: a token of another sender"),
         Row(
             providers: [.fcm], reason: "INVALID_ARGUMENT", verdict: .doubtful,
             meaning: "400: not a token (only if the payload is not at fault)"),
+        Row(
+            providers: [.fcm], reason: "404", verdict: .doubtful,
+            meaning: "the status alone: an unknown token, or a wrong project"),
+        Row(
+            providers: [.fcm], reason: "InvalidRegistration", verdict: .doubtful,
+            meaning: "not a token, as the legacy API names it"),
+        Row(
+            providers: [.fcm], reason: "messaging/invalid-registration-token", verdict: .doubtful,
+            meaning: "not a token, as Firebase's Admin SDK names it"),
+        Row(
+            providers: [.fcm], reason: "messaging/mismatched-credential", verdict: .doubtful,
+            meaning: "`SENDER_ID_MISMATCH` as Firebase's Admin SDK names it"),
+        Row(
+            providers: [.fcm], reason: "MismatchSenderId", verdict: .doubtful,
+            meaning: "`SENDER_ID_MISMATCH` as the legacy API names it"),
         Row(
             providers: [.huawei], reason: "80300007", verdict: .doubtful,
             meaning: "all tokens of the request are invalid"),
@@ -50,21 +80,23 @@ public enum VerdictTable {
         Row(
             providers: [.webPush], reason: "410", verdict: .dead,
             meaning: "the subscription no longer exists"),
+        Row(providers: [.webPush], reason: "Gone", verdict: .dead, meaning: "410 by its name"),
+        Row(providers: [.webPush], reason: "Expired", verdict: .dead, meaning: "the subscription has expired"),
     ]
 
     private static let apple: [Provider] = [.apns, .apnsSandbox]
 
     /// Nil for a reason without a row.
-    public static func verdict(on reason: String, by provider: Provider) -> Verdict? {
-        verdicts[provider]?[reason]
+    static func row(of reason: String, by provider: Provider) -> Row? {
+        rowsByReason[provider]?[reason]
     }
 
     /// Whether any provider has a row with this reason.
     static func names(_ reason: String) -> Bool {
-        verdicts.values.contains { $0[reason] != nil }
+        rowsByReason.values.contains { $0[reason] != nil }
     }
 
-    private static let verdicts: [Provider: [String: Verdict]] = rows.reduce(into: [:]) { verdicts, row in
-        for provider in row.providers { verdicts[provider, default: [:]][row.reason] = row.verdict }
+    private static let rowsByReason: [Provider: [String: Row]] = rows.reduce(into: [:]) { byReason, row in
+        for provider in row.providers { byReason[provider, default: [:]][row.reason] = row }
     }
 }
