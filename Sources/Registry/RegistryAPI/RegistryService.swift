@@ -119,9 +119,8 @@ public struct RegistryService: Sendable {
             \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
-            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.listCleanUpRuns,
-            \.health, \.ready,
-            \.metricsText, \.describeAPI, \.describeErrors,
+            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.getCaller,
+            \.listCleanUpRuns, \.health, \.ready, \.metricsText, \.describeAPI, \.describeErrors, \.links,
         ]
     }
 
