@@ -119,10 +119,9 @@ public struct RegistryService: Sendable {
             \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
-            \.putTypedToken, \.deleteTypedToken,
-            \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.listCleanUpRuns,
-            \.health, \.ready,
-            \.metricsText, \.describeAPI, \.describeErrors,
+            \.putTypedToken, \.deleteTypedToken, \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys,
+            \.revokeKey, \.getCaller, \.listCleanUpRuns, \.health, \.ready, \.metricsText, \.describeAPI,
+            \.describeErrors, \.links,
         ]
     }
 

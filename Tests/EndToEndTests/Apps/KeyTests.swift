@@ -29,6 +29,28 @@ extension EndToEnd {
             #expect(!app.registry.service.command.log.contains(secret))
         }
 
+        @Test func caller_learnsWhatItsCredentialIs() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            let caller = { (credential: RegistryApp.Credential) in
+                try await app.send("GET", "/caller", by: credential).json
+            }
+            for role in RegistryApp.Role.allCases {
+                let known = try await caller(.role(role))
+                #expect(known["roles"] == [.string(role.rawValue)] && known["keyId"].string == app.keyID(role))
+                #expect(Set(known.object.keys) == ["roles", "keyId", "name"])
+            }
+            let expiry = "2127-01-01T00:00:00Z"
+            let guest = try await create(
+                app, ["name": "guest", "roles": ["sender", "marketing"], "expiresAt": .string(expiry)])
+            let known = try await caller(.text(try #require(guest.json["key"].string)))
+            #expect(known["roles"] == ["marketing", "sender"] && known["name"] == "guest")
+            #expect(known["expiresAt"].string == expiry)
+            #expect(try await caller(.text(RunningService.adminKey)) == ["roles": ["admin"]])
+            let user = try await caller(
+                UserJWT.make("alice", session: "s-1", issuedAt: 1_767_225_600, expiresAt: 4_954_435_200))
+            #expect(user == ["roles": ["client"], "userId": "alice", "sessionId": "s-1", "expiresAt": .string(expiry)])
+        }
+
         @Test func database_hasNoSecret_whenKeyIsStored() async throws {
             let app = try await RegistryApp.make()
             let secrets = RegistryApp.Role.allCases.compactMap { app.key($0).split(separator: "_").last }

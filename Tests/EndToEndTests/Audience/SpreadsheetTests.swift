@@ -104,7 +104,7 @@ extension EndToEnd {
                 #expect(response["Cache-Control"] == "no-store", "\(response.status) \(response.text)")
                 #expect(response["X-Content-Type-Options"] == "nosniff", "\(response.status) \(response.text)")
             }
-            for path in ["/openapi.json", "/errors", "/metrics", "/healthz", "/readyz"] {
+            for path in ["/", "/openapi.json", "/errors", "/metrics", "/healthz", "/readyz"] {
                 let response = try await app.registry.send("GET", path, key: nil)
                 #expect(response["X-Content-Type-Options"] == "nosniff", "\(path)")
             }

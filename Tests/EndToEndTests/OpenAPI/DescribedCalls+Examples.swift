@@ -12,10 +12,9 @@ extension DescribedCalls {
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
         "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
-        "deleteTopic", "deleteInstallation",
-        "eraseUser",
-        "createKey", "listKeys", "listCleanUpRuns", "signIn", "getSession", "getConsoleHealth", "getRates", "signOut",
-        "revokeKey", "getHealth", "getReadiness", "getMetrics", "getDescription", "getErrors",
+        "deleteTopic", "deleteInstallation", "eraseUser", "createKey", "listKeys", "getCaller", "listCleanUpRuns",
+        "signIn", "getSession", "getConsoleHealth", "getRates", "signOut", "revokeKey", "getHealth", "getReadiness",
+        "getMetrics", "getDescription", "getErrors", "getLinks",
     ]
 
     /// Sends every example of a request twice; all are accepted.

@@ -6,6 +6,7 @@ struct UserToken: Sendable {
     /// User and session: `sub`, `sid` and the policy's claim for the session's expiry.
     let owner: Owner
     let issuedAt: Timestamp?
+    let expiresAt: Timestamp?
     /// The `kid` of the key that verified the signature.
     let keyID: String?
 }

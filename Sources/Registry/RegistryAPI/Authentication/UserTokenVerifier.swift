@@ -24,7 +24,8 @@ struct UserTokenVerifier: Sendable {
         let key = try signer(of: parts)
         let claims = try UserClaims(parts.payload, sessionExpiryClaim: policy.sessionExpiryClaim)
         try check(claims, at: now, lateness: lateness)
-        return UserToken(owner: claims.owner, issuedAt: claims.issuedAt, keyID: key.id)
+        return UserToken(
+            owner: claims.owner, issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, keyID: key.id)
     }
 
     /// The key that verifies the signature. The header only selects among the keys of its algorithm; it does not

@@ -1,4 +1,5 @@
 // GET /openapi.json
+// GET /
 
 import Basics
 import Crypto
@@ -40,5 +41,26 @@ extension RegistryService {
             fields[.contentType] = "application/json"
             return ServerResponse(.ok, fields: fields, body: .constant(description.text))
         }
+    }
+
+    /// What a person finds who opens the service's address in a browser. The links are relative, for services behind a
+    /// proxy that passes a part of its paths.
+    var links: Route {
+        let page = """
+            <!doctype html>
+            <html lang="en"><meta charset="utf-8"><title>push-registry</title>
+            <h1>push-registry</h1>
+            <ul>
+            <li><a href="console/">The console</a>: audiences, topics and messages, for people
+            <li><a href="openapi.json">The API</a>, as an OpenAPI description
+            <li><a href="errors">Its errors</a>, and what to do
+            </ul>
+
+            """
+        let fields: HTTPFields = [
+            .contentType: "text/html; charset=utf-8", .cacheControl: "no-cache",
+            .contentSecurityPolicy: "default-src 'none'", .xContentTypeOptions: "nosniff",
+        ]
+        return Route(.get, "/", constant: ServerResponse(.ok, fields: fields, body: .constant(Array(page.utf8))))
     }
 }
