@@ -121,7 +121,7 @@ public struct RegistryService: Sendable {
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
             \.putTypedToken, \.deleteTypedToken, \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys,
             \.revokeKey, \.getCaller, \.listCleanUpRuns, \.health, \.ready, \.metricsText, \.describeAPI,
-            \.describeErrors, \.links,
+            \.describeErrors, \.linkPage,
         ]
     }
 

@@ -45,7 +45,7 @@ extension RegistryService {
 
     /// What a person finds who opens the service's address in a browser. The links are relative, for services behind a
     /// proxy that passes a part of its paths.
-    var links: Route {
+    var linkPage: Route {
         let page = """
             <!doctype html>
             <html lang="en"><meta charset="utf-8"><title>push-registry</title>
