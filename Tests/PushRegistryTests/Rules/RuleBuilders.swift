@@ -56,16 +56,18 @@ extension App {
 }
 
 extension Registration {
-    /// - Parameter token: any text; different texts are different tokens.
+    /// - Parameter token: any text.
     static func make(
         _ installID: String = "phone", token: String? = nil, owner: Owner? = nil, precondition: Precondition? = nil,
-        device: Device? = nil, topics: [TopicChange] = [], of app: App = .make(), actor: String = "service:test"
+        device: Device? = nil, topics: [TopicChange] = [], of app: App = .make(), actor: String = "service:test",
+        by authority: RegistrationClaim.Authority = .owner
     ) -> Registration {
         let token = valid { () throws(InvalidValue) in try Token(token ?? "token-of-\(installID)", of: .fcm) }
         let snapshot = Snapshot(settings: NotificationSettings(), device: device ?? .make(installID))
         return Registration(
             RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics), of: app,
-            by: RegistrationClaim(of: app, owner: owner, precondition: precondition), actor: actor, sha256: toyDigest)
+            by: RegistrationClaim(of: app, owner: owner, by: authority, precondition: precondition), actor: actor,
+            sha256: toyDigest)
     }
 }
 

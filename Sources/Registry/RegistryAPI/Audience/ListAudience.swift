@@ -121,6 +121,7 @@ extension JSONWriter {
                 writer.member("installId", item.installID.rawValue)
                 writer.member("provider", item.provider)
                 writer.member("token", item.token?.text)
+                writer.member("addressKind", item.token?.addressKind.rawValue)
                 writer.member("generation", item.generation)
                 if let keys = item.keys { writer.keys(keys) }
                 if let receipt { writer.member("receipt", receipt) }

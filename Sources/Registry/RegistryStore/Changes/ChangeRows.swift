@@ -136,6 +136,7 @@ struct InstallationStep: Sendable {
             .init("keeps_owner", "boolean") { $0.after.owner != nil },
         ],
         written: [
+            .init("token_sha256", "bytea") { $0.after.tokenSHA256 },
             .init("state", "text", cast: "installation_state") { $0.after.state.rawValue },
             .init("generation", "bigint") { $0.after.generation },
             .init("epoch", "bigint") { $0.after.epoch },

@@ -79,7 +79,7 @@ enum FeedbackStatements {
     }
 
     private static func subjects(of feedback: Feedback) -> ([TokenAddress], [InstallID]) {
-        let items = feedback.items.filter(\.canMatter)
+        let items = feedback.items.filter(\.needsInstallation)
         return (Array(Set(items.flatMap(\.addresses))), Array(Set(items.compactMap(\.installID))))
     }
 }

@@ -44,13 +44,14 @@ public struct LockedFeedback: Sendable {
     }
 
     public mutating func apply(_ item: FeedbackItem) -> FeedbackOutcome {
-        guard item.canMatter else { return .ignored }
+        guard item.needsInstallation else { return .ignored }
         switch subject(of: item) {
         case .unknown:
-            return .unknown
+            return item.canMatter ? .unknown : .ignored
         case .moved:
-            return .outdated
+            return item.canMatter ? .outdated : .ignored
         case .installation(let index):
+            if item.isOfOtherSpelling(than: current[index]) { return .outdated }
             guard let verdict = VerdictTable.verdict(on: item.reason, by: current[index].provider) else {
                 return .ignored
             }
