@@ -125,6 +125,7 @@ let package = Package(
                 .embedInCode("0009_create_notifications.sql"),
                 .embedInCode("0010_create_console.sql"),
                 .embedInCode("0011_create_partitions.sql"),
+                .embedInCode("0014_add_readdressed.sql"),
             ],
             swiftSettings: strict),
 
