@@ -277,7 +277,7 @@ private struct RacingService: Sendable {
 }
 
 /// Set once, by any thread.
-private final class Flag: Sendable {
+final class Flag: Sendable {
     private let state = Locked(false)
 
     var isSet: Bool { state.withLock { $0 } }

@@ -120,6 +120,14 @@ package final class ImportInput: Sendable {
         if !chunk.isEmpty, !lanes[lane].put(chunk) { reading.isFinished = true }
     }
 
+    /// Whether the next row of the run is not the newest one of its token or `installId`. Then it is counted.
+    private func isOlder(_ reading: inout Reading) throws -> Bool {
+        let isOlder = try reading.choice?.older.contains(reading.number) ?? false
+        reading.number += 1
+        if isOlder { reading.counts.duplicates += 1 }
+        return isOlder
+    }
+
     private func reject(_ part: ImportFiles.Part, _ line: Int, _ faults: ImportFaults, _ reading: inout Reading) throws
     {
         reading.counts.rejected += 1
@@ -131,61 +139,26 @@ package final class ImportInput: Sendable {
 
 extension ImportInput {
     private func readOwn(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
-        var names = names
-        var elements = ElementSplitter(wrappers: ImportSource.ownWrappers)
-        switch InputShape(part.bytes.peek(InputShape.peekBytes), elements) {
-        case nil: _ = try part.bytes.read()
-        case .xml: return
-        case .table: try readTable(part, names, &reading)
-        case .lines: try readObjects(part, &names, &reading, isPart: elements.isIncomplete, ImportLine.cut)
-        case .elements:
-            try readObjects(part, &names, &reading) { bytes, isEnd throws(ImportFaults) in
-                try elements.cut(bytes, isEnd: isEnd)
-            }
-            if !elements.isComplete { reading.counts.endsEarly.append(part.name) }
-        }
-    }
-
-    private func readObjects(
-        _ part: ImportFiles.Part, _ names: inout ImportNames, _ reading: inout Reading,
-        isPart: (ArraySlice<UInt8>) -> Bool = { _ in false },
-        _ cut: (ArraySlice<UInt8>, Bool) throws(ImportFaults) -> RecordCutter.Cut<ArraySlice<UInt8>>?
-    ) throws {
-        var cutter = RecordCutter(part.bytes)
-        var isCutOff = false
-        while !reading.isFinished, !isCutOff, let (line, content) = try cutter.next(cut) {
-            if case .success(let bytes) = content, cutter.isInOpenLine, isPart(bytes) {
-                isCutOff = true
-                continue
-            }
-            let record = Result { () throws(ImportFaults) in try ImportLine.record(content.get(), &names) }
+        var rows = OwnRows(names)
+        try rows.read(part.bytes) { line, record in
+            guard !reading.isFinished else { return false }
             try take(record, part, line, &reading)
+            return true
         }
-        reading.counts.unknownNames = names.unknown
-        if cutter.endsEarly || isCutOff { reading.counts.endsEarly.append(part.name) }
-    }
-
-    private func readTable(_ part: ImportFiles.Part, _ names: ImportNames, _ reading: inout Reading) throws {
-        var cutter = RecordCutter(part.bytes)
-        guard let (_, header) = try cutter.next(CSVRecord.cut) else { return }
-        let columns = try CSVColumns(header, names)
-        reading.counts.unknownNames = columns.names.unknown
-        while !reading.isFinished, let (line, fields) = try cutter.next(CSVRecord.cut) {
-            let record = Result { () throws(ImportFaults) in try columns.record(fields.get()) }
-            try take(record, part, line, &reading)
-        }
-        if cutter.endsEarly { reading.counts.endsEarly.append(part.name) }
+        reading.counts.unknownNames = rows.unknownNames ?? reading.counts.unknownNames
+        if rows.endsEarly { reading.counts.endsEarly.append(part.name) }
     }
 
     private func take(
         _ record: Result<ImportRecord, ImportFaults>, _ part: ImportFiles.Part, _ line: Int, _ reading: inout Reading
     ) throws {
+        defer { reading.counts.read += 1 }
+        guard try !isOlder(&reading) else { return }
         do throws(ImportFaults) {
             add(try reading.reader.installation(try record.get()), &reading)
         } catch {
             try reject(part, line, error, &reading)
         }
-        reading.counts.read += 1
     }
 }
 
@@ -214,15 +187,10 @@ extension ImportInput {
         _ reading: inout Reading
     ) throws {
         defer { reading.counts.read += 1 }
-        let isOlder = try reading.choice?.older.contains(reading.number) ?? false
         let supplements = try reading.choice?.completions.supplements(for: reading.number) ?? []
-        reading.number += 1
+        guard try !isOlder(&reading) else { return }
         do throws(ImportFaults) {
             let (row, outcome) = try found.get()
-            if isOlder {
-                reading.counts.duplicates += 1
-                return
-            }
             switch outcome {
             case .needsEnvironment: break
             case .skipped(let kind): reading.counts.skipped[kind, default: 0] += 1
@@ -254,15 +222,6 @@ extension ImportInput {
             reading.counts.ignoredTags += found.ignored
         }
         add(installation, &reading)
-    }
-}
-
-extension CSVColumns {
-    /// - Throws: `ImportFailure` for a header that cannot be read, or without the required columns.
-    init(_ header: Result<[String?], ImportFaults>, _ names: ImportNames) throws {
-        do { self = try CSVColumns(header: header.get(), names) } catch let faults as ImportFaults {
-            throw ImportFailure("The header cannot be read: \(faults.faults[0].reason.detail)")
-        }
     }
 }
 

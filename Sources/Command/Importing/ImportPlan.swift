@@ -4,7 +4,7 @@ import PushRegistry
 package struct ImportPlan: Sendable {
     let source: ImportSource
     private(set) var reader: ImportReader
-    /// Which rows of other systems are loaded; nil for our own format.
+    /// Which rows are loaded; nil before the scan.
     var choice: RowChoice?
     /// Nil if no topics are imported.
     package var topics: ImportTopics?
@@ -19,15 +19,53 @@ package struct ImportPlan: Sendable {
         package let description: String
     }
 
-    /// Reads all rows of another system once, and decides which ones are loaded.
+    /// Reads all rows once, and decides which ones are loaded: the newest of each token and `installId`. Of our own
+    /// format, only the rows whose token's address may have other spellings are compared; its tokens differ otherwise.
     ///
     /// - Parameter catalogue: the app's topics.
     /// - Throws: `MissingOption`, before anything is loaded.
     package mutating func scan(
         _ files: ImportFiles, over catalogue: TopicCatalogue, now: Timestamp = .now(), progress: (Int64) -> Void
     ) throws {
-        guard case .foreign(let reader) = source else { return }
-        var scan = ForeignScan(now: now)
+        switch source {
+        case .own(let names): try scan(files, names, now: now, progress: progress)
+        case .foreign(let reader): try scan(files, reader, over: catalogue, now: now, progress: progress)
+        }
+    }
+
+    private mutating func scan(
+        _ files: ImportFiles, _ names: ImportNames, now: Timestamp, progress: (Int64) -> Void
+    ) throws {
+        var (scan, reader) = (RowScan(now: now), reader)
+        try files.forEachPart { part in
+            var rows = OwnRows(names)
+            try rows.read(part.bytes) { _, record in
+                try scan.add(.success(Self.outcome(of: record, &reader)), app: nil)
+                progress(scan.facts.rows)
+                return true
+            }
+            return true
+        }
+        choice = try scan.choice(undated: reader.lastSeenDefault ?? now)
+    }
+
+    private static func outcome(
+        of record: Result<ImportRecord, ImportFaults>, _ reader: inout ImportReader
+    ) -> ForeignOutcome {
+        guard let record = try? record.get(), let text = record[.token],
+            (try? Token(text, of: .fcm))?.spelling != nil, let found = try? reader.installation(record),
+            found.token.spelling != nil
+        else { return .skipped(.noToken) }
+        return .installation(
+            ForeignIdentity(
+                token: found.token, installID: found.installID, seenAt: found.lastSeenAt, isOptedOut: false))
+    }
+
+    private mutating func scan(
+        _ files: ImportFiles, _ reader: ForeignReader, over catalogue: TopicCatalogue, now: Timestamp,
+        progress: (Int64) -> Void
+    ) throws {
+        var scan = RowScan(now: now)
         try files.forEachPart { part in
             guard var rows = try ForeignRows(part.bytes, reader.format.elements) else { return true }
             while let (_, row) = try rows.next() {
@@ -44,7 +82,7 @@ package struct ImportPlan: Sendable {
     }
 
     private static func scan(
-        _ row: Result<ForeignRow, ImportFaults>, _ reader: ForeignReader, _ scan: inout ForeignScan
+        _ row: Result<ForeignRow, ImportFaults>, _ reader: ForeignReader, _ scan: inout RowScan
     ) throws {
         switch row {
         case .failure(let faults): try scan.add(.failure(faults), app: nil)

@@ -30,6 +30,9 @@ public struct Base64URL {
         text = String(decoding: digits, as: UTF8.self)
     }
 
+    /// Whether the byte is one of the 64 digits.
+    public static func isDigit(_ byte: UInt8) -> Bool { value(of: byte) != nil }
+
     private static func value(of digit: UInt8) -> UInt32? {
         switch digit {
         case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(digit - UInt8(ascii: "A"))

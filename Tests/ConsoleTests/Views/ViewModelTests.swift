@@ -121,17 +121,23 @@ extension ConsoleTests {
                 """
                 const {kindsOf, providersOf, digestOf} = await module('screens/lookup/rules.js');
                 const token = 'ab'.repeat(32);
+                const id = 'dQw4w9WgXcQ-_012345678';
                 return [
                   kindsOf(token, 'any'), kindsOf(token, 'user'), kindsOf('alice', 'any'), kindsOf('a b', 'any'),
                   kindsOf('https://push.example/x', 'installation'), providersOf(token),
                   providersOf('https://push.example/x'),
                   await digestOf('ABCD', 'apns') === await digestOf('abcd', 'fcm'),
+                  kindsOf(id, 'any'), kindsOf(id, 'installation'), kindsOf(id + ':APA91b', 'any'),
+                  kindsOf('a' + id.slice(1), 'any'),
+                  await digestOf(id + ':APA91b', 'fcm') === await digestOf(id, 'fcm'),
+                  await digestOf(id + ':APA91b', 'huawei') === await digestOf(id, 'fcm'),
                 ];
                 """)
             #expect(
                 found == [
                     ["token"], ["token", "user"], ["installation", "user"], [], [],
-                    ["apns", "apnsSandbox", "fcm", "huawei"], ["webPush"], true,
+                    ["apns", "apnsSandbox", "fcm", "huawei"], ["webPush"], true, ["token"],
+                    ["token", "installation"], ["token"], ["installation", "user"], true, false,
                 ])
         }
 
@@ -139,7 +145,8 @@ extension ConsoleTests {
         @Test func everyReasonOfTheHistory_hasASentence() async throws {
             let pairs = [
                 "registered.firstRegistration", "registered.sessionChanged", "registered.ownerChanged",
-                "rotated.tokenChanged", "takenOver.tokenMoved", "takenOver.ownerChanged", "reactivated.comeback",
+                "rotated.tokenChanged", "rotated.respelled", "takenOver.tokenMoved", "takenOver.ownerChanged",
+                "reactivated.comeback",
                 "reactivated.cleanupUndone", "superseded.tokenMoved", "superseded.reinstalled", "loggedOut.loggedOut",
                 "loggedOut.userLoggedOut", "logoutIgnored.outdatedLogout", "sessionEnded.sessionEnded",
                 "sessionEnded.sessionExpired", "unregistered.tokenDead", "unregistered.suspectSilent",

@@ -138,7 +138,7 @@ extension RegistryApp {
     }
 
     /// Sets the app's installations back by two days.
-    fileprivate func waitTwoDays() async throws {
+    func waitTwoDays() async throws {
         _ = try await database.rows(
             """
             UPDATE installation SET created_at = \(sql: .earlier("created_at", by: "2 days")),

@@ -253,6 +253,45 @@ extension EndToEnd {
             #expect(try await ImportRun(lines, into: app).counts == [3, 0, 2, 1, 0])
         }
 
+        /// Also in another file than the newest, and whatever the order.
+        @Test(arguments: [false, true]) func import_takesTheNewestRow_ofTwoSpellingsOfAnAddress(
+            isReversed: Bool
+        ) async throws {
+            let app = try await RegistryApp.make()
+            let fid = "dQw4w9WgXcQ-_012345678"
+            func line(_ installID: String, _ token: String, _ seenAt: JSON) -> JSON {
+                [
+                    "installId": .string(installID), "provider": "fcm", "token": .string(token), "lastSeenAt": seenAt,
+                ]
+            }
+            let lines = [
+                line("old", fid + ":a", "2026-01-02T03:04:05Z"), line("new", fid, "2026-02-02T03:04:05Z"),
+                line("older", fid + ":b", "2026-01-01T03:04:05Z"), line("other", "e" + fid.dropFirst(), .null),
+                line("huawei", fid, .null), line("legacy", "a:b", .null), line("legacy2", "a:c", .null),
+            ].map { line in
+                var line = line
+                if line["installId"] == "huawei" { line["provider"] = "huawei" }
+                return line
+            }
+            let run = try await ImportRun(isReversed ? lines.reversed() : lines, into: app)
+            #expect(run.counts == [7, 5, 0, 0, 0] && run.summary["duplicates"] == 2, "\(run.log)")
+            #expect(try await app.holders(of: fid) == ["huawei", "new"])
+            #expect(try await app.get("old").status == 404)
+            let again = try await ImportRun([line("third", fid + ":c", .null)], into: app)
+            #expect(again.counts == [1, 0, 0, 1, 0])
+            try await verify()
+        }
+
+        @Test func import_takesTheNewestRow_ofATable_whoseColumnsAreMapped() async throws {
+            let app = try await RegistryApp.make()
+            let fid = "dQw4w9WgXcQ-_012345678"
+            let file = "id,push,type,seen\r\na,\(fid):a,android,2026-01-01\r\nb,\(fid),android,2026-01-02\r\nc,x\r\n"
+            let maps = ["id=installId", "push=token", "type=provider", "seen=lastSeenAt"].flatMap { ["--map", $0] }
+            let run = try await ImportRun(file.utf8, into: app, as: "fleet.csv", maps)
+            #expect(run.counts == [3, 1, 0, 0, 1] && run.summary["duplicates"] == 1, "\(run.log)")
+            #expect(try await app.holders(of: fid) == ["b"])
+        }
+
         @Test func firstRegistration_isAnUpdate_andReplacesTheImportedData() async throws {
             let app = try await RegistryApp.make()
             let line: JSON = [

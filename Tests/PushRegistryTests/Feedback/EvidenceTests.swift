@@ -121,3 +121,55 @@ struct FeedbackStepTests {
         #expect(locked.events.map(\.state) == [.superseded] && locked.events[0].reason == .reinstalled)
     }
 }
+
+@Suite("Feedback about another spelling of the token is about an address that the app has left (R9)")
+struct FeedbackSpellingTests {
+    private func phone(_ spelling: String, state: InstallationState = .active) throws -> Installation {
+        var installation = try Installation.make(provider: .fcm, state: state)
+        installation.spelling = try Token(spelling, of: .fcm)
+        return installation
+    }
+
+    private let fid = "eAAAAAAAAAAAAAAAAAAAAA"
+
+    private func item(
+        _ reason: String, _ spelling: String, installID: String? = nil, provider: Provider? = .fcm
+    ) throws -> FeedbackItem {
+        try .make(reason, spelling: Token(spelling, of: .fcm), installID: installID, provider: provider)
+    }
+
+    /// Also for reasons that change nothing, and whether or not the item names the installation.
+    @Test(arguments: ["UNREGISTERED", "INVALID_ARGUMENT", "QUOTA_EXCEEDED", ""], [nil, "phone"])
+    func otherSpelling_isOutdated(reason: String, installID: String?) throws {
+        for (now, then) in [(fid, "\(fid):a"), ("\(fid):a", fid), ("\(fid):a", "\(fid):b")] {
+            for provider in installID == nil ? [Provider.fcm] : [.fcm, nil] {
+                let item = try item(reason, then, installID: installID, provider: provider)
+                #expect(try LockedFeedback.outcome(of: item, on: phone(now)) == .outdated)
+                #expect(try LockedFeedback.outcome(of: item, on: phone(now, state: .unregistered)) == .outdated)
+            }
+        }
+    }
+
+    @Test func presentSpelling_isJudged() throws {
+        for spelling in [fid, "\(fid):a"] {
+            #expect(
+                try LockedFeedback.outcome(of: item("UNREGISTERED", spelling), on: phone(spelling)) == .unregistered)
+            #expect(try LockedFeedback.outcome(of: item("QUOTA_EXCEEDED", spelling), on: phone(spelling)) == .ignored)
+        }
+    }
+
+    @Test func reasonThatChangesNothing_isIgnored_whereNoInstallationHasTheAddress() throws {
+        let item = try FeedbackItem.make(
+            "QUOTA_EXCEEDED", token: 9, spelling: Token(fid, of: .fcm), installID: nil, provider: .fcm)
+        #expect(try LockedFeedback.outcome(of: item, on: phone(fid)) == .ignored)
+        let moved = try FeedbackItem.make(
+            "QUOTA_EXCEEDED", token: 9, spelling: Token(fid, of: .fcm), installID: "phone", provider: .fcm)
+        #expect(try LockedFeedback.outcome(of: moved, on: phone(fid)) == .ignored)
+    }
+
+    /// An item without a provider may be of any; the text is a valid token of Huawei, too.
+    @Test func spelling_saysNothing_aboutAnInstallationOfAnotherProvider() throws {
+        let item = try item("80300007", "\(fid):a", installID: "phone", provider: nil)
+        #expect(try LockedFeedback.outcome(of: item, on: .make(provider: .huawei)) == .suspect)
+    }
+}

@@ -22,8 +22,9 @@ extension Installation {
 extension FeedbackItem {
     /// By default: APNs reports token 1 as dead.
     static func make(
-        _ reason: String = "Unregistered", token: UInt8? = 1, installID: String? = nil, provider: Provider? = .apns,
-        at: Timestamp? = nil, generation: Int64? = nil, kind: TokenKind? = nil, name: String? = nil
+        _ reason: String = "Unregistered", token: UInt8? = 1, spelling: Token? = nil, installID: String? = nil,
+        provider: Provider? = .apns, at: Timestamp? = nil, generation: Int64? = nil, kind: TokenKind? = nil,
+        name: String? = nil
     ) throws -> FeedbackItem {
         let addresses = token.map { token in
             (provider.map { [$0] } ?? Provider.allCases).map {
@@ -32,7 +33,7 @@ extension FeedbackItem {
         }
         return FeedbackItem(
             installID: try installID.map { try InstallID($0) }, provider: provider, addresses: addresses ?? [],
-            reason: reason, at: at, generation: generation, kind: kind, name: name)
+            spelling: spelling, reason: reason, at: at, generation: generation, kind: kind, name: name)
     }
 }
 

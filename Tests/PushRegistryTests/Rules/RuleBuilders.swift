@@ -58,12 +58,12 @@ extension App {
 }
 
 extension Registration {
-    /// - Parameter token: any text; different texts are different tokens.
+    /// - Parameter token: any text.
     static func make(
         _ installID: String = "phone", token: String? = nil, owner: Owner? = nil, issuedAt: Timestamp? = nil,
         precondition: Precondition? = nil, device: Device? = nil, topics: [TopicChange] = [],
         tokens: [SentTypedToken]? = nil, of app: App = .make(), provider: Provider = .fcm,
-        actor: String = "service:test"
+        actor: String = "service:test", by authority: RegistrationClaim.Authority = .owner
     ) -> Registration {
         let text = token ?? "token-of-\(installID)"
         let token = valid { () throws(InvalidValue) in
@@ -74,8 +74,8 @@ extension Registration {
         return Registration(
             RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics, tokens: tokens), of: app,
             by: RegistrationClaim(
-                of: app, owner: owner, credentialIssuedAt: issuedAt, precondition: precondition), actor: actor,
-            sha256: toyDigest)
+                of: app, owner: owner, by: authority, credentialIssuedAt: issuedAt, precondition: precondition),
+            actor: actor, sha256: toyDigest)
     }
 }
 

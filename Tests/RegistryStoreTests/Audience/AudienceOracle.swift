@@ -110,6 +110,7 @@ extension AudienceOracle {
         case .deviceModel: return .text(device.deviceModel)
         case .carrier: return device.carrier.map { .text($0) }
         case .appStore: return device.appStore.map { .text($0) }
+        case .addressKind: return member.state == .superseded ? nil : .text(member.token.addressKind.rawValue)
         case .lastSeenAt: return .time(member.lastSeenAt)
         case .createdAt: return .time(member.createdAt)
         default: return setting(field, member.snapshot.settings)

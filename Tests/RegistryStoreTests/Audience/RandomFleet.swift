@@ -44,7 +44,7 @@ enum Traits {
 /// An installation as the oracle knows it.
 struct FleetMember {
     let installID: InstallID
-    let provider: Provider
+    let token: Token
     let snapshot: Snapshot
     let hasUser: Bool
     let sessionExpiresAt: Timestamp?
@@ -52,19 +52,30 @@ struct FleetMember {
     let createdAt: Timestamp
     let lastSeenAt: Timestamp
 
+    var provider: Provider { token.provider }
+
     static func random(_ number: Int, _ dice: inout SeededGenerator) throws -> FleetMember {
         let hasUser = dice.isTrue(0.6)
         let expiry = hasUser && dice.isTrue(0.4) ? dice.isTrue(0.5) ? -3_600 : 3_600 : nil as Int64?
         let lastSeen = moment(hoursAgo: dice.below(100 * 24))
         return FleetMember(
             installID: try InstallID("phone-\(number)-\(dice.below(1_000_000))"),
-            provider: dice.element(of: [.apns, .apnsSandbox, .fcm, .huawei]),
+            token: try token(number, &dice),
             snapshot: Snapshot(settings: settings(&dice), device: try device("phone-\(number)", &dice)),
             hasUser: hasUser,
             sessionExpiresAt: expiry.map { Timestamp(microseconds: Timestamp.now().microseconds + $0 * 1_000_000) },
             state: dice.isTrue(0.7) ? .active : dice.element(of: InstallationState.allCases),
             createdAt: Timestamp(microseconds: lastSeen.microseconds - Int64(dice.below(1_000)) * 3_600_000_000),
             lastSeenAt: lastSeen)
+    }
+
+    /// Of all kinds of spellings, and some that look like them.
+    private static func token(_ number: Int, _ dice: inout SeededGenerator) throws -> Token {
+        let digits = String(repeating: "0", count: 13) + String(hex: UInt32(number + 0x1000_0000))
+        let provider = dice.element(of: [Provider.apns, .apnsSandbox, .fcm, .huawei])
+        guard !provider.isApple else { return try Token("c" + digits, of: provider) }
+        let id = dice.element(of: ["c", "d", "e", "f", "g", "C", "."]) + digits
+        return try Token(id + dice.element(of: ["", "", "", ":", ":APA91b", "x", "~"]), of: provider)
     }
 
     /// Whole hours before one moment of this run, so that some are equal.
@@ -112,11 +123,10 @@ extension TestStores {
     }
 
     private func insert(_ member: FleetMember, _ number: Int) async throws {
-        let text = String(repeating: "0", count: 32) + String(hex: UInt32(number + 0x1000_0000))
         let session = member.sessionExpiresAt.map { Owner.Session(id: sessionID(number), expiresAt: $0) }
         var snapshot = member.snapshot
         snapshot.device.installID = member.installID
-        let request = RegistrationRequest(token: try Token(text, of: member.provider), keys: nil, snapshot: snapshot)
+        let request = RegistrationRequest(token: member.token, keys: nil, snapshot: snapshot)
         _ = try await installations.register(
             Registration(
                 request, of: app,

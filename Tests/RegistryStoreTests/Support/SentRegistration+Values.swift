@@ -9,7 +9,7 @@ extension SentRegistration {
             "\(registration.token.provider), \(registration.keys, default: ""), \(registration.owner, default: "")"
         self.init(
             registration,
-            digest: TestStores.sha256(registration.snapshotDigest + registration.tokenSHA256 + rest.utf8))
+            digest: TestStores.sha256(registration.snapshotDigest + (registration.token.text + rest).utf8))
     }
 
     convenience init(_ registration: Registration, digest: [UInt8]) {

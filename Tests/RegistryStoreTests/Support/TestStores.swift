@@ -96,15 +96,15 @@ struct TestStores: Sendable {
 extension TestStores {
     @discardableResult
     func register(
-        _ installID: String, token: String, as user: String? = nil, session: String? = nil, keychain: String? = nil,
-        systemVersion: String = "26.5"
+        _ installID: String, token: String, of provider: Provider = .apns, as user: String? = nil,
+        session: String? = nil, keychain: String? = nil, systemVersion: String = "26.5"
     ) async throws -> RegistrationOutcome {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
             systemVersion: systemVersion, locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin",
             timeZoneOffset: 3600)
         let request = RegistrationRequest(
-            token: try Token(token, of: .apns), keys: nil,
+            token: try Token(token, of: provider), keys: nil,
             snapshot: Snapshot(settings: NotificationSettings(), device: device))
         let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
         return try await installations.register(
@@ -128,12 +128,21 @@ extension TestStores {
     func judge(
         _ tokens: [String], _ reason: String = "Unregistered", at: Timestamp? = nil
     ) async throws -> FeedbackCounts {
-        let items = try tokens.map { try item($0, reason, at: at) }
-        return try await feedback.apply(Feedback(of: app, items: items, actor: "sender:test"))
+        try await judge(tokens.map { try item($0, reason, at: at) })
     }
 
-    func item(_ token: String, _ reason: String = "Unregistered", at: Timestamp? = nil) throws -> FeedbackItem {
-        FeedbackItem(installID: nil, provider: .apns, addresses: [address(token)], reason: reason, at: at)
+    func judge(_ items: [FeedbackItem]) async throws -> FeedbackCounts {
+        try await feedback.apply(Feedback(of: app, items: items, actor: "sender:test"))
+    }
+
+    func item(
+        _ text: String, of provider: Provider = .apns, _ reason: String = "Unregistered", at: Timestamp? = nil
+    ) throws -> FeedbackItem {
+        let token = try Token(text, of: provider)
+        let address = TokenAddress(
+            app: app.number, provider: provider, sha256: token.addressSHA256(by: Self.sha256))
+        return FeedbackItem(
+            installID: nil, provider: provider, addresses: [address], spelling: token.spelling, reason: reason, at: at)
     }
 
     func address(_ token: String) -> TokenAddress {

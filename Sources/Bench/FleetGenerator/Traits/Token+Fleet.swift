@@ -23,7 +23,8 @@ extension Token {
         let text =
             switch provider {
             case .apns, .apnsSandbox: random.hex(random.isTrue(0.97) ? 64 : 160)
-            case .fcm: "\(random.base64URL(22)):APA91b\(random.base64URL(134))"
+            case .fcm:
+                "\(random.digits(1, of: Array("cdef".utf8)))\(random.base64URL(21)):APA91b\(random.base64URL(134))"
             case .huawei: "IQAAAACy\(random.base64URL(116))"
             case .webPush: endpoint(&random)
             }

@@ -3,12 +3,12 @@ import PushRegistry
 
 /// The few bytes of a row that the choice of the newest row of a token needs.
 struct ScannedRow: Hashable, SpilledRow {
-    /// 128 bits of the SHA-256 of provider and token, or of the `installId`.
+    /// 128 bits of the SHA-256 of provider and the token's address, or of the `installId`.
     struct Key: Hashable, Comparable {
         let high: UInt64
         let low: UInt64
 
-        init(_ text: String, of provider: Provider? = nil) {
+        init(_ text: Substring, of provider: Provider? = nil) {
             var hash = SHA256()
             if let provider { hash.update(data: Array(provider.rawValue.utf8)) }
             hash.update(data: Array(text.utf8))
@@ -23,9 +23,11 @@ struct ScannedRow: Hashable, SpilledRow {
         static func < (left: Key, right: Key) -> Bool { (left.high, left.low) < (right.high, right.low) }
     }
 
-    static let byteCount = 56
+    static let byteCount = 64
 
     let token: Key
+    /// 64 bits of the SHA-256 of the token's text.
+    let spelling: UInt64
     let installation: Key
     /// Microseconds; nil if the row has no date.
     let seenAt: Int64?
@@ -35,8 +37,9 @@ struct ScannedRow: Hashable, SpilledRow {
     let supplement: Int64?
 
     init(_ identity: ForeignIdentity, number: Int64, supplement: Int64?, now: Timestamp) {
-        token = Key(identity.token.text, of: identity.token.provider)
-        installation = Key(identity.installID.rawValue)
+        token = Key(identity.token.address, of: identity.token.provider)
+        spelling = Key(identity.token.text[...]).high
+        installation = Key(identity.installID.rawValue[...])
         // A time in the future counts as now.
         seenAt = identity.seenAt.map { min($0, now).microseconds }
         self.number = number
@@ -46,13 +49,14 @@ struct ScannedRow: Hashable, SpilledRow {
     init(_ bytes: ArraySlice<UInt8>) {
         token = Key(bytes.prefix(16))
         installation = Key(bytes.dropFirst(16).prefix(16))
-        seenAt = Int64(spilled: bytes.dropFirst(32).prefix(8))
-        number = Int64(spilled: bytes.dropFirst(40).prefix(8)) ?? 0
-        supplement = Int64(spilled: bytes.dropFirst(48).prefix(8))
+        spelling = UInt64(bytes.dropFirst(32).prefix(8))
+        seenAt = Int64(spilled: bytes.dropFirst(40).prefix(8))
+        number = Int64(spilled: bytes.dropFirst(48).prefix(8)) ?? 0
+        supplement = Int64(spilled: bytes.dropFirst(56).prefix(8))
     }
 
     func write(to bytes: inout [UInt8]) {
-        for part in [token.high, token.low, installation.high, installation.low] { part.write(to: &bytes) }
+        for part in [token.high, token.low, installation.high, installation.low, spelling] { part.write(to: &bytes) }
         for part in [seenAt, number, supplement] { Int64.spill(part, to: &bytes) }
     }
 
@@ -65,6 +69,7 @@ struct ScannedRow: Hashable, SpilledRow {
         guard seenAt != nil, other.seenAt != nil else { return number > other.number }
         if installation != other.installation { return installation > other.installation }
         if token != other.token { return token > other.token }
+        if spelling != other.spelling { return spelling > other.spelling }
         return number > other.number
     }
 }

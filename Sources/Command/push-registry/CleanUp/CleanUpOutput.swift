@@ -8,6 +8,7 @@ extension CleanUp.Progress {
         switch self {
         case .reading(let done, let all): "\(bar(done, of: all)) looking for due installations"
         case .retiring(let done, let all): "\(bar(done, of: all)) \(done) of \(all)"
+        case .readdressing(let done, let all): "\(bar(done, of: all)) looking for tokens without an address"
         case .upkeep: "history, tombstones and counts"
         }
     }
@@ -32,6 +33,8 @@ extension CleanUpReport {
 
     private var upkeep: [String] {
         [
+            (readdressed.tokens, "tokens identified by their addresses"),
+            (readdressed.superseded, "superseded by another spelling of their tokens"),
             (tombstones, "tombstones deleted"), (counts.typedTokens, "expired tokens deleted"),
             (historyRemoved, "rows of old history deleted"),
             (partitionsDropped, "partitions of old history dropped"), (partitionsMade, "partitions created"),
@@ -106,7 +109,7 @@ struct CleanUpReportJSON: Encodable {
     let dryRun: Bool
     let apps: [AppJSON]
     let counts: [String: Int]
-    let tombstones, partitionsMade, partitionsDropped, historyRemoved: Int
+    let tombstones, partitionsMade, partitionsDropped, historyRemoved, readdressed, superseded: Int
     let historyFault: String?
 
     init(_ report: CleanUpReport) {
@@ -122,6 +125,8 @@ struct CleanUpReportJSON: Encodable {
         partitionsMade = report.partitionsMade
         partitionsDropped = report.partitionsDropped
         historyRemoved = report.historyRemoved
+        readdressed = report.readdressed.tokens
+        superseded = report.readdressed.superseded
         historyFault = report.historyFault
     }
 }

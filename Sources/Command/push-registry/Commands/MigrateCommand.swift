@@ -13,6 +13,10 @@ struct MigrateCommand: AsyncParsableCommand {
             other command changes the schema. Run this separately if the service's role must not change the schema, \
             or before an upgrade.
 
+            Then it identifies FCM tokens by their Firebase installation id that an earlier version identified by \
+            their whole text, in batches beside the service, and prints how many. You may kill it at any time; run it \
+            again, or let the night job do the rest.
+
             On a Citus cluster, the command lists the tables that are not distributed, such as those of a migration. \
             Then stop the services and run `push-registry distribute`.
 
@@ -43,7 +47,18 @@ struct MigrateCommand: AsyncParsableCommand {
         if try await RestoredEvents.adopt(database.configuration) {
             print(RestoredEvents.notice)
         }
+        try await readdress(database)
         try await showMissingTables(database)
+    }
+
+    private func readdress(_ database: Database) async throws {
+        let line = ProgressLine()
+        defer { line.clear() }
+        let counts = try await Readdressing.run(database.configuration) { line.show("tokens \($0)/\($1)") }
+        line.clear()
+        guard counts.tokens + counts.superseded > 0 else { return }
+        print("\(counts.tokens) tokens are identified by their addresses")
+        print("\(counts.superseded) installations are superseded by another spelling of their tokens")
     }
 
     private func show(_ database: Database) async throws {

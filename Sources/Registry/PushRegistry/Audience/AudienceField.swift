@@ -2,6 +2,8 @@
 public enum AudienceField: String, CaseIterable, Hashable, Sendable {
     case provider, locale, language, region, timeZone, utcOffset, systemName, osVersion, appVersion, deviceModel
     case carrier, appStore
+    /// How a sender addresses the installation; no value without a token.
+    case addressKind
     case authorizationStatus, soundSetting, badgeSetting, alertSetting, notificationCenterSetting, lockScreenSetting
     case carPlaySetting, criticalAlertSetting, announcementSetting, alertStyle, showPreviewsSetting
     case providesAppNotificationSettings
@@ -44,6 +46,7 @@ extension AudienceField {
     public var kind: Kind {
         switch self {
         case .provider: .choice(Provider.allCases.map(\.rawValue))
+        case .addressKind: .choice(AddressKind.allCases.map(\.rawValue))
         case .authorizationStatus: .choice(AuthorizationStatus.allCases.map(\.rawValue))
         case .soundSetting, .badgeSetting, .alertSetting, .notificationCenterSetting, .lockScreenSetting,
             .carPlaySetting, .criticalAlertSetting, .announcementSetting:

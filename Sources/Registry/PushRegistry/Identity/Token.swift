@@ -1,3 +1,5 @@
+import Basics
+
 /// A push token in canonical form: how the provider addresses an installation. A secret without a printable form.
 public struct Token: Hashable, Sendable {
     public let provider: Provider
@@ -67,6 +69,66 @@ public struct Token: Hashable, Sendable {
     }
 }
 
+extension Token {
+    /// What R1 tells tokens apart by: all spellings of one address are one token. The address of an `fcm` token is its
+    /// Firebase installation id if it has one; any other token is its own address. `TokenColumns` repeats the rule in
+    /// SQL.
+    public var address: Substring { installationID ?? text[...] }
+
+    /// The digest of the address, by which tables, events and look-ups name the token.
+    ///
+    /// - Parameter sha256: the hash function. This module has none.
+    public func addressSHA256(by sha256: ([UInt8]) -> [UInt8]) -> [UInt8] { sha256(Array(address.utf8)) }
+
+    public var addressKind: AddressKind {
+        if provider == .webPush { return .subscription }
+        return installationID?.endIndex == text.endIndex ? .fid : .token
+    }
+
+    /// The token itself if its address may have other spellings; else nil.
+    public var spelling: Token? { installationID == nil ? nil : self }
+
+    /// The Firebase installation id of an `fcm` token, alone or before a colon: 22 digits of base64url, the first of
+    /// which has the id's four fixed bits 0111. Nil if the token has none.
+    private var installationID: Substring? {
+        guard provider == .fcm else { return nil }
+        let id = text.prefix { $0 != ":" }
+        guard id.utf8.count == 22, let first = id.utf8.first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first,
+            id.utf8.allSatisfy(Base64URL.isDigit)
+        else { return nil }
+        return id
+    }
+}
+
+/// How a sender addresses an installation: by the spelling, not by the address. `TokenColumns` repeats it in SQL.
+public enum AddressKind: String, CaseIterable, Sendable {
+    /// A Firebase installation id alone.
+    case fid
+    /// A token of APNs, Huawei or, in any other spelling, FCM.
+    case token
+    /// A Web Push subscription.
+    case subscription
+}
+
+/// How a registration's token compares with the one that an installation holds.
+public enum TokenMatch: Hashable, Sendable {
+    case same
+    /// Another spelling of the same address.
+    case respelled
+    case other
+
+    /// - Parameter isSameSpelling: nil if the provider's addresses have one spelling. The same spelling has another
+    ///   address in a row that was written before addresses had spellings (`LockedInstallations.readdress`).
+    public init(isSameAddress: Bool, isSameSpelling: Bool?) {
+        self =
+            switch (isSameAddress, isSameSpelling) {
+            case (true, true), (true, nil): .same
+            case (true, false), (false, true): .respelled
+            case (false, false), (false, nil): .other
+            }
+    }
+}
+
 extension Token: Redacted {}
 
 /// A secret that prints as `‹token›` everywhere: in interpolation, `print`, `dump` and a mirror.
@@ -78,8 +140,8 @@ extension Redacted {
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The identity of a token: its app, its provider and the SHA-256 of its canonical form. At most one installation holds
-/// an address (R1).
+/// The identity of a token: its app, its provider and the SHA-256 of `Token.address`. At most one installation holds an
+/// address (R1).
 public struct TokenAddress: Hashable, Sendable {
     public let app: AppNumber
     public let provider: Provider

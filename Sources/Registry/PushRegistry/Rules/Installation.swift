@@ -3,7 +3,10 @@
 public struct Installation: Hashable, Sendable {
     public let key: InstallationKey
     public var provider: Provider
+    /// Of the token's address.
     public var tokenSHA256: [UInt8]?
+    /// The token as it was last registered, if its address may have other spellings.
+    public var spelling: Token?
     public var keys: WebPushKeys?
     public var owner: Owner?
     /// The `iat` of the JWT that set the owner; nil if it had none.
@@ -69,14 +72,15 @@ public struct Installation: Hashable, Sendable {
     /// second device.
     func retired(as state: InstallationState, at now: Timestamp) -> Installation {
         var after = self
-        if state == .superseded {
-            after.tokenSHA256 = nil
-            after.keys = nil
-        }
+        if state == .superseded { after.dropToken() }
         after.state = state
         after.generation += 1
         after.stateChangedAt = notBefore(now)
         return after
+    }
+
+    mutating func dropToken() {
+        (tokenSHA256, spelling, keys) = (nil, nil, nil)
     }
 
     /// The choices that an imported installation passes to the first registration of its app, under its own id or the
@@ -98,6 +102,11 @@ public struct Installation: Hashable, Sendable {
     /// `time`, but never earlier than the previous change of the installation.
     func notBefore(_ time: Timestamp) -> Timestamp {
         max(time, max(registeredAt, lastSeenAt, stateChangedAt))
+    }
+
+    /// Whether its last registration came after that of another installation.
+    func hasRegistered(since other: Installation) -> Bool {
+        (lastSeenAt, registeredAt, key) > (other.lastSeenAt, other.registeredAt, other.key)
     }
 
     /// Nil if it holds no token.

@@ -125,7 +125,7 @@ public struct LockedInstallations: Sendable {
     }
 
     private mutating func create(_ registration: Registration) -> RegistrationOutcome {
-        let taken = release(registration.address, to: registration)
+        let taken = release(registration.address, to: registration.key, by: registration.actor, registration.catalogue)
         markReplaced(by: registration)
         let generation = Installation.firstGeneration(number)
         var after = Installation(
@@ -135,22 +135,24 @@ public struct LockedInstallations: Sendable {
             registrationGeneration: generation, epoch: generation, probablyReplacedBy: nil, createdAt: now,
             registeredAt: now, lastSeenAt: now, stateChangedAt: now, snapshotDigest: registration.snapshotDigest,
             fingerprint: registration.fingerprint)
+        after.spelling = registration.token.spelling
         choose(&after, by: registration, taking: taken)
         store(after, by: registration)
         newSnapshots.append(after.key)
         append(
             taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
-            registration, nil, after, previousUserID: taken?.owner?.userID)
+            by: registration.actor, nil, after, previousUserID: taken?.owner?.userID)
         appendTopics(registration, nil, after, .topicsRegistered, taking: taken)
         return RegistrationOutcome(.created, after)
     }
 
     /// R3, R4, R10: the body replaces the stored registration.
     private mutating func update(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
-        let taken = current.address == registration.address ? nil : release(registration.address, to: registration)
+        let taken = release(registration.address, to: registration.key, by: registration.actor, registration.catalogue)
         var after = current
         after.provider = registration.token.provider
         after.tokenSHA256 = registration.tokenSHA256
+        after.spelling = registration.token.spelling
         after.keys = registration.keys
         after.owner = registration.owner
         after.state = .active
@@ -188,27 +190,42 @@ public struct LockedInstallations: Sendable {
         if after.owner?.userID != current.owner?.userID { after.beginEpoch() }
         after.registeredAt = after.lastSeenAt
         if current.state != .active { after.stateChangedAt = time(of: current) }
-        let (kind, reason) = taken == nil ? explanation(of: after, from: current) : (.takenOver, .tokenMoved)
-        append(kind, reason, registration, current, after, previousUserID: (taken ?? current).owner?.userID)
+        let (kind, reason) = taken == nil ? explanation(of: registration, on: current) : (.takenOver, .tokenMoved)
+        append(kind, reason, by: registration.actor, current, after, previousUserID: (taken ?? current).owner?.userID)
     }
 
     /// One event records one step. If several values changed, the most important change names the event.
-    private func explanation(of after: Installation, from current: Installation) -> (EventKind, TokenEvent.Reason) {
+    private func explanation(
+        of after: Registration, on current: Installation
+    ) -> (EventKind, TokenEvent.Reason) {
         let user = current.owner?.userID
         if user != nil, user != after.owner?.userID { return (.takenOver, .ownerChanged) }
-        if let address = current.address, address != after.address { return (.rotated, .tokenChanged) }
+        switch after.match(current) {
+        case .other where current.address != nil: return (.rotated, .tokenChanged)
+        case .respelled where after.isOwner(of: current): return (.rotated, .respelled)
+        case .same, .respelled, .other: break
+        }
         if current.state != .active { return (.reactivated, .comeback) }
         return (.registered, user == after.owner?.userID ? .sessionChanged : .ownerChanged)
     }
 
-    /// R4: another holder of the token loses it and becomes `superseded`.
+    /// R4: another holder of the token loses it.
     ///
     /// - Returns: the former holder before the change.
-    private mutating func release(_ address: TokenAddress, to registration: Registration) -> Installation? {
-        guard let key = holders[address], key != registration.key, let former = installations[key] else { return nil }
+    @discardableResult
+    private mutating func release(
+        _ address: TokenAddress, to key: InstallationKey, by actor: String, _ catalogue: TopicCatalogue
+    ) -> Installation? {
+        guard let holder = holders[address], holder != key, let former = installations[holder] else { return nil }
+        holders[address] = nil
+        supersede(former, by: actor, catalogue)
+        return former
+    }
+
+    /// R4: an installation loses its token and becomes `superseded`.
+    private mutating func supersede(_ former: Installation, by actor: String, _ catalogue: TopicCatalogue) {
         var after = former
-        after.tokenSHA256 = nil
-        after.keys = nil
+        after.dropToken()
         after.state = .superseded
         after.generation += 1
         after.beginEpoch()
@@ -218,12 +235,30 @@ public struct LockedInstallations: Sendable {
             after.topicChoices = TopicChoices()
             after.topics = inherited(by: after)
         }
-        installations[key] = after
-        holders[address] = nil
-        append(.superseded, .tokenMoved, registration, former, after, previousUserID: former.owner?.userID)
-        let reset = events.last.flatMap { TopicsEvent($0, ending: former.topicChoices, in: registration.catalogue) }
+        installations[former.key] = after
+        append(.superseded, .tokenMoved, by: actor, former, after, previousUserID: former.owner?.userID)
+        let reset = events.last.flatMap { TopicsEvent($0, ending: former.topicChoices, in: catalogue) }
         if let reset { topicsSteps.append(reset) }
-        return former
+    }
+
+    /// R1: identifies a token by its address that was registered before addresses had spellings, and was identified by
+    /// its whole text. If another installation holds the address, the one that registered last keeps it (R4).
+    ///
+    /// - Parameters:
+    ///   - key: of an installation that has such a token, or has registered another one meanwhile.
+    ///   - sha256: the hash function.
+    public mutating func readdress(
+        _ key: InstallationKey, by actor: String, in catalogue: TopicCatalogue, sha256: ([UInt8]) -> [UInt8]
+    ) {
+        guard var after = installations[key], let old = after.address else { return }
+        after.tokenSHA256 = after.spelling?.addressSHA256(by: sha256) ?? old.sha256
+        guard let address = after.address, address != old else { return }
+        if holders[old] == key { holders[old] = nil }
+        if let other = holders[address].flatMap({ installations[$0] }), other.hasRegistered(since: after) {
+            return supersede(after, by: actor, catalogue)
+        }
+        release(address, to: key, by: actor, catalogue)
+        (holders[address], installations[key]) = (key, after)
     }
 
     /// Applies a registration's choices about topics, over those that an imported installation passes on with its
@@ -266,12 +301,12 @@ public struct LockedInstallations: Sendable {
     }
 
     private mutating func append(
-        _ kind: EventKind, _ reason: TokenEvent.Reason, _ registration: Registration, _ before: Installation?,
+        _ kind: EventKind, _ reason: TokenEvent.Reason, by actor: String, _ before: Installation?,
         _ after: Installation, previousUserID: UserID?
     ) {
         events.append(
             TokenEvent(
-                kind, reason, by: registration.actor, at: before.map(time) ?? now, from: before, to: after,
+                kind, reason, by: actor, at: before.map(time) ?? now, from: before, to: after,
                 previousUserID: previousUserID))
     }
 

@@ -16,7 +16,7 @@ public final class Registration: Sendable {
     public let reader: Requester
     /// How long tombstones of ended sessions are kept.
     public let sessionTombstones: ISO8601Duration
-    /// The digest of the token's canonical text.
+    /// The digest of the token's address.
     public let tokenSHA256: [UInt8]
     /// The digest of the snapshot's canonical bytes.
     public let snapshotDigest: [UInt8]
@@ -41,13 +41,14 @@ public final class Registration: Sendable {
         self.reader = reader ?? claim.owner.map { .user($0.userID) } ?? .anonymous
         sessionTombstones = app.policy.sessionTombstones
         self.actor = actor
-        tokenSHA256 = sha256(Array(request.token.text.utf8))
+        tokenSHA256 = request.token.addressSHA256(by: sha256)
         snapshotDigest = Array(sha256(request.snapshot.canonicalBytes).prefix(Self.digestBytes))
     }
 
     /// The same registration for the owner that the locked installation keeps or loses (fine print 10).
     func authorized(on present: Installation?, at now: Timestamp) throws(RegistrationRefusal) -> Registration {
-        let claim = try claim.resolved(on: present, bringsToken: present?.address == address, at: now)
+        let bringsToken = present.map { match($0) != .other } ?? false
+        let claim = try claim.resolved(on: present, bringsToken: bringsToken, at: now)
         return claim.owner == owner ? self : Registration(self, by: claim)
     }
 
@@ -83,8 +84,14 @@ public final class Registration: Sendable {
 
     /// Whether token, owner, session and state stay as they are, and with them the generation.
     func keepsBinding(of present: Installation) -> Bool {
-        present.state == .active && present.provider == token.provider && present.tokenSHA256 == tokenSHA256
-            && isOwner(of: present)
+        present.state == .active && match(present) == .same && isOwner(of: present)
+    }
+
+    /// How the token compares with that of an installation.
+    func match(_ present: Installation) -> TokenMatch {
+        TokenMatch(
+            isSameAddress: present.address?.provider == token.provider && present.tokenSHA256 == tokenSHA256,
+            isSameSpelling: token.spelling.map { $0 == present.spelling })
     }
 
     /// R7: whether the logouts of the user and of the session must be read before this registration is accepted.
@@ -97,7 +104,8 @@ public final class Registration: Sendable {
         return !owner.isSame(as: present?.owner) || claim.mayPrecedeLogout(before: present?.credentialIssuedAt)
     }
 
-    private func isOwner(of present: Installation) -> Bool {
+    /// Whether user and session stay, too.
+    func isOwner(of present: Installation) -> Bool {
         owner?.isSame(as: present.owner) ?? (present.owner == nil)
     }
 }

@@ -3,7 +3,8 @@
 public struct TokenEvent: Hashable, Sendable {
     /// The reason for an event. Part of the API: stable.
     public enum Reason: String, Sendable {
-        case firstRegistration, tokenChanged, tokenMoved, ownerChanged, sessionChanged, comeback, deletedByCaller
+        case firstRegistration, tokenChanged, respelled, tokenMoved, ownerChanged, sessionChanged, comeback
+        case deletedByCaller
         case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased
         /// Choices about topics: by a call of their own; by a registration; with the end of an owner's binding.
         case topicsPatched, topicsRegistered, topicsReset

@@ -123,6 +123,7 @@ extension JSONWriter {
                 writer.member("installId", item.installID.rawValue)
                 writer.member("provider", item.provider)
                 writer.member("token", item.token?.text)
+                writer.member("addressKind", item.token?.addressKind.rawValue)
                 if let typed = item.typed {
                     writer.member("environment", item.token?.provider.environment)
                     writer.member("name", typed.name.isEmpty ? nil : typed.name)

@@ -12,7 +12,7 @@ extension FeedbackItem {
     init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
         item.refuseUnknownMembers(besides: Self.members)
-        let subject = item.subject(of: app)
+        let subject = item.subject()
         let reason = item.reason()
         let at = item.time(receivedAt: receivedAt)
         let generation = item.integer("generation", in: 0...Int64.max)
@@ -23,22 +23,25 @@ extension FeedbackItem {
         if item.value("kind") == nil { item.refuseNameWithoutKind() }
         guard let subject, let reason else { return nil }
         self.init(
-            installID: subject.installID, provider: subject.provider, addresses: subject.addresses, reason: reason,
-            at: at, generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt,
-            kind: kind, name: name)
+            installID: subject.installID, provider: subject.provider,
+            addresses: subject.tokens.map { TokenAddress($0, of: app) },
+            spelling: subject.tokens.lazy.compactMap(\.spelling).first, reason: reason, at: at,
+            generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt, kind: kind,
+            name: name)
     }
 }
 
 private struct FeedbackSubject {
     let installID: InstallID?
     let provider: Provider?
-    let addresses: [TokenAddress]
+    /// The token as one of each provider for which it is valid.
+    let tokens: [Token]
 }
 
 extension JSONObject {
     /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead; if
     /// it names a kind of typed tokens, that of the token's environment.
-    fileprivate func subject(of app: AppNumber) -> FeedbackSubject? {
+    fileprivate func subject() -> FeedbackSubject? {
         let text = string("token", scalarsMax: Token.charactersMax)
         let name = string("installId", scalarsMax: Device.textScalarsMax)
         let namesProvider = value("provider") != nil
@@ -53,24 +56,22 @@ extension JSONObject {
         let candidates =
             namesProvider || installID == nil && !isTyped
             ? [provider] : isTyped ? Provider.allCases.filter(\.isApple) : Provider.allCases
-        guard let addresses = text.map({ addresses($0, among: candidates, of: app) }) ?? [] else { return nil }
-        return FeedbackSubject(
-            installID: installID, provider: candidates.count == 1 ? provider : nil, addresses: addresses)
+        guard let tokens = text.map({ tokens($0, among: candidates) }) ?? [] else { return nil }
+        return FeedbackSubject(installID: installID, provider: candidates.count == 1 ? provider : nil, tokens: tokens)
     }
 
-    /// One address for each provider for which the token is valid; nil, with a fault, if there is none.
-    private func addresses(_ text: String, among providers: [Provider], of app: AppNumber) -> [TokenAddress]? {
-        var addresses: [TokenAddress] = []
+    /// Nil, with a fault, if the token is valid for none of the providers.
+    private func tokens(_ text: String, among providers: [Provider]) -> [Token]? {
+        var tokens: [Token] = []
         var reason: InvalidValue?
         for provider in providers {
             do throws(InvalidValue) {
-                let token = try Token(text, of: provider)
-                addresses.append(TokenAddress(token, of: app))
+                tokens.append(try Token(text, of: provider))
             } catch {
                 reason = error
             }
         }
-        guard addresses.isEmpty, let reason else { return addresses }
+        guard tokens.isEmpty, let reason else { return tokens }
         refuse(member: "token", reason)
         return nil
     }
@@ -120,7 +121,8 @@ extension JSONObject {
 
 extension TokenAddress {
     init(_ token: Token, of app: AppNumber) {
-        self.init(app: app, provider: token.provider, sha256: Array(SHA256.hash(data: Array(token.text.utf8))))
+        self.init(
+            app: app, provider: token.provider, sha256: token.addressSHA256 { Array(SHA256.hash(data: $0)) })
     }
 }
 

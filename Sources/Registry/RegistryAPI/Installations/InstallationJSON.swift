@@ -47,6 +47,7 @@ extension JSONWriter {
     /// The token and, for Web Push, its keys.
     private mutating func address(_ record: InstallationRecord) {
         member("token", record.token?.text)
+        member("addressKind", record.token?.addressKind.rawValue)
         name("keys")
         guard let keys = record.installation.keys else { return null() }
         object { writer in

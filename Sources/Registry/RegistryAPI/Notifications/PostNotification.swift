@@ -51,6 +51,7 @@ extension JSONWriter {
             writer.member("installId", posted.target.installID.rawValue)
             writer.member("provider", posted.target.token.provider.rawValue)
             writer.member("token", posted.target.token.text)
+            writer.member("addressKind", posted.target.token.addressKind.rawValue)
             if let keys = posted.target.keys {
                 writer.name("keys")
                 writer.object { writer in

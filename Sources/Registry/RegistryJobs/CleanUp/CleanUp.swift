@@ -35,6 +35,8 @@ public struct CleanUp: Sendable {
         case reading(Int, of: Int)
         /// Retires installations: the number of finished ones, and of all that are due.
         case retiring(Int, of: Int)
+        /// Looks for tokens without an address: the index of the part of the table, and the number of all parts.
+        case readdressing(Int, of: Int)
         case upkeep
     }
 
@@ -67,10 +69,13 @@ public struct CleanUp: Sendable {
                 try work.begin(plan)
                 if historyBefore != nil { try work.makePartitions() }
                 try work.retire(plan, progress)
+                let readdressed = historyBefore == nil ? .init() : try work.readdress(progress)
                 progress(.upkeep)
                 try work.keepUp(plan, historyBefore: historyBefore)
                 try ledger.end(run, nodes.hasFaults ? "failed" : plan.isRefused ? "refused" : "done")
-                return try ledger.report(of: run, plan, nodes)
+                var report = try ledger.report(of: run, plan, nodes)
+                report.readdressed = readdressed
+                return report
             } catch {
                 try? ledger.end(run, "failed")
                 throw error

@@ -24,6 +24,8 @@ public struct CleanUpReport: Sendable {
     public let partitionsMade: Int
     public let partitionsDropped: Int
     public let historyRemoved: Int
+    /// Tokens that are identified by their addresses since this run, and the installations that lost theirs.
+    public var readdressed = Readdressing.Counts()
     /// The reason why history was not kept, on Citus: a node did not respond.
     public var historyFault: String?
 

@@ -184,6 +184,14 @@ struct CleanUpWork {
         return changes
     }
 
+    /// Nothing is left once a run has found nothing.
+    func readdress(_ progress: (CleanUp.Progress) -> Void) throws -> Readdressing.Counts {
+        guard try !Readdressing.isOver(session) else { return Readdressing.Counts() }
+        let counts = try Readdressing(session: session, nodes: nodes).run { progress(.readdressing($0, of: $1)) }
+        if !nodes.hasFaults { try ledger.count(readdressed: counts.found, of: run) }
+        return counts
+    }
+
     private func catalogue(of app: AppNumber) throws -> TopicCatalogue {
         let rows = try session.execute(PostgresStatement(TopicCatalogueStatements.ofApp, app.rawValue))
         return try TopicCatalogue.byApp(rows)[app] ?? TopicCatalogue()

@@ -14,7 +14,7 @@ final class ImportedRow: Sendable {
 
     init(_ installation: ImportedInstallation, cell: Int64) {
         self.installation = installation
-        tokenSHA256 = SHA256.hash(data: Array(installation.token.text.utf8)).withUnsafeBytes { Array($0) }
+        tokenSHA256 = installation.token.addressSHA256 { SHA256.hash(data: $0).withUnsafeBytes { Array($0) } }
         userSHA256 = installation.userID.map { UserDigest.sha256($0) }
         snapshotDigest = SHA256.hash(data: installation.snapshot.canonicalBytes).withUnsafeBytes { digest in
             Array(digest.prefix(Registration.digestBytes))

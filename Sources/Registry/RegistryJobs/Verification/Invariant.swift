@@ -53,10 +53,10 @@ extension Invariant {
                 AND (i.provider IS DISTINCT FROM h.provider OR i.token_sha256 IS DISTINCT FROM h.token_sha256)
             """),
         Invariant(
-            "token-digest", "R1", "the digest of a row is its token's SHA-256",
+            "token-digest", "R1", "the digest of a row is the SHA-256 of its token's address",
             """
             SELECT app_id || '/' || install_id FROM installation
-            WHERE token_sha256 IS DISTINCT FROM sha256(convert_to(token, 'UTF8'))
+            WHERE token_sha256 IS DISTINCT FROM sha256(convert_to(\(sql: TokenColumns.address), 'UTF8'))
             """),
         Invariant(
             "token-and-state", "R4", "only a superseded installation holds no token; its keys go with the token",

@@ -82,8 +82,8 @@ extension AudiencePredicate {
     /// Settings are compared by their codes.
     private func choice(_ field: AudienceField, _ names: [String]) -> PostgresSQL {
         if field == .provider { return "provider = ANY (\(names)::text[]::provider[])" }
-        let codes = names.compactMap { PackedSettings.names(of: field)?.firstIndex(of: $0) }.map(Int64.init)
-        return "\(sql: column(field)) = ANY (\(codes))"
+        guard let known = PackedSettings.names(of: field) else { return "\(sql: column(field)) = ANY (\(names))" }
+        return "\(sql: column(field)) = ANY (\(names.compactMap(known.firstIndex).map(Int64.init)))"
     }
 
     /// The locale is one of these, or one of them includes it. No locale includes a stored text that is not a locale.

@@ -22,17 +22,26 @@ struct AudienceStatements {
     /// The groups' values, their count, the count of all and the number of groups.
     func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
         let used = audience.filter.fields.union(fields)
+        let columns = fields.indices.map { PostgresSQL(identifier: "column\($0)") }
         let keys = fields.indices.map { PostgresSQL(identifier: "key\($0)") }
         let texts = fields.indices.map { PostgresSQL(identifier: "text\($0)") }
+        let counted = zip(fields, columns).map { field, column -> PostgresSQL in
+            "\(sql: AudienceSource.column(field)) AS \(sql: column)"
+        }
         let values = fields.indices.map { number -> PostgresSQL in
-            let field = fields[number]
-            let key = groupKey(field)
-            return "\(sql: key) AS \(sql: keys[number]), \(sql: groupText(field, key)) AS \(sql: texts[number])"
+            let (field, column) = (fields[number], columns[number])
+            let key = field.kind == .version ? AudienceSource.versionKey(of: column) : column
+            let text = groupText(field, key, of: column)
+            return "\(sql: key) AS \(sql: keys[number]), \(sql: text) AS \(sql: texts[number])"
         }
         let order = fields.indices.map { self.order(of: fields[$0], keys[$0], texts[$0]) }.joined(separator: ", ")
+        // Rows are counted by the columns first: the key of a version is computed for each text, and not for each row.
         let grouped: PostgresSQL = """
+            counted AS (
+                SELECT \(sql: counted.joined(separator: ", ")), count(*) AS number \(sql: matching(used))
+                GROUP BY \(sql: columns.joined(separator: ", "))),
             grouped AS (
-                SELECT \(sql: values.joined(separator: ", ")), count(*) AS number \(sql: matching(used))
+                SELECT \(sql: values.joined(separator: ", ")), sum(number)::bigint AS number FROM counted
                 GROUP BY \(sql: keys.joined(separator: ", ")))
             """
         return """
@@ -166,17 +175,11 @@ extension AudienceStatements {
         """
     }
 
-    /// The key of a group: equal versions are one group, however they are written.
-    private func groupKey(_ field: AudienceField) -> PostgresSQL {
-        let column = AudienceSource.column(field)
-        return field.kind == .version ? AudienceSource.versionKey(of: column) : column
-    }
-
     /// The name of a group: of several spellings of a version the first, which is the shortest one with nothing behind
     /// the number.
-    private func groupText(_ field: AudienceField, _ key: PostgresSQL) -> PostgresSQL {
+    private func groupText(_ field: AudienceField, _ key: PostgresSQL, of column: PostgresSQL) -> PostgresSQL {
         if field.settingCode != nil { return Self.settingName(field, key) }
-        guard field.kind == .version, let column = field.column else { return "(\(sql: key))::text" }
+        guard field.kind == .version else { return "(\(sql: key))::text" }
         return "min(\(sql: column)) FILTER (WHERE \(sql: key) IS NOT NULL)"
     }
 

@@ -140,6 +140,7 @@ struct InstallationStep: Sendable {
             .init("changes_tokens", "boolean") { $0.changesTokens },
         ],
         written: [
+            .init("token_sha256", "bytea") { $0.after.tokenSHA256 },
             .init("state", "text", cast: "installation_state") { $0.after.state.rawValue },
             .init("generation", "bigint") { $0.after.generation },
             .init("epoch", "bigint") { $0.after.epoch },

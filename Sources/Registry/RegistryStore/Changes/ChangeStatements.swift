@@ -10,7 +10,6 @@ enum ChangeStatements {
         """
         UPDATE installation i
         SET token = CASE WHEN k.keeps_token THEN i.token END,
-            token_sha256 = CASE WHEN k.keeps_token THEN i.token_sha256 END,
             p256dh = CASE WHEN k.keeps_token THEN i.p256dh END, auth = CASE WHEN k.keeps_token THEN i.auth END,
             user_id = CASE WHEN k.keeps_owner THEN i.user_id END,
             session_id = CASE WHEN k.keeps_owner THEN i.session_id END,

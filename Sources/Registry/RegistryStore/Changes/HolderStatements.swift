@@ -7,7 +7,7 @@ package enum HolderStatements {
     /// Adds tokens that have no row. Waits for a transaction that adds the same row.
     ///
     /// - Parameter holders: of some of the tokens.
-    static func add(
+    package static func add(
         _ tokens: some Sequence<TokenAddress>, heldBy holders: [TokenAddress: InstallID] = [:], in app: AppNumber
     ) -> PostgresStatement {
         let tokens = TokenAddress.inLockOrder(tokens)

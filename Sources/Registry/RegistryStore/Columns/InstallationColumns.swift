@@ -30,25 +30,29 @@ struct LockedPage {
 /// The columns that the rules see of an installation, and the store's own, as they are read.
 package enum InstallationColumns {
     package static let list: PostgresSQL = """
-        i.app_id, i.install_id, i.provider, i.token_sha256, i.p256dh, i.auth, i.user_id, i.session_id, \
-        i.session_expires_at, i.state, i.generation, i.registration_generation, i.epoch, i.probably_replaced_by, \
+        i.app_id, i.install_id, i.provider, i.token_sha256, CASE WHEN i.provider = 'fcm' THEN i.token END, i.p256dh, \
+        i.auth, i.user_id, i.session_id, i.session_expires_at, i.state, i.generation, i.registration_generation, \
+        i.epoch, i.probably_replaced_by, \
         i.created_at, i.registered_at, i.last_seen_at, i.state_changed_at, i.snapshot_digest, i.keychain_id, \
         i.vendor_id, i.device_model, i.credential_issued_at, i.topic_choices, i.topics, \
         i.registration_digest = ''::bytea AS is_imported, i.revision, i.cell
         """
-    static let count = 28
+    static let count = 29
 
     package static func decode(_ row: PostgresRow, from first: Int = 0) throws -> StoredInstallation {
         var reader = ColumnReader(row, from: first)
         let key = InstallationKey(app: AppNumber(try reader.next()), installID: try InstallID(reader.next()))
+        let (provider, tokenSHA256) = (try reader.nextLabel() as Provider, try reader.next([UInt8]?.self))
+        let spelling = try reader.next(String?.self).flatMap { try Token($0, of: provider).spelling }
         var installation = Installation(
-            key: key, provider: try reader.nextLabel(), tokenSHA256: try reader.next(),
+            key: key, provider: provider, tokenSHA256: tokenSHA256,
             keys: try decodeKeys(&reader), owner: try decodeOwner(&reader),
             state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
             epoch: try reader.next(), probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
             createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
             snapshotDigest: try reader.next(), fingerprint: try decodeFingerprint(&reader))
+        installation.spelling = spelling
         installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
         installation.topicChoices = try reader.nextChoices()
         installation.topics = try reader.nextChoices()

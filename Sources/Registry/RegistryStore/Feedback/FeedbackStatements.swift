@@ -122,7 +122,7 @@ enum FeedbackStatements {
     }
 
     private static func subjects(of feedback: Feedback) -> ([TokenAddress], [InstallID]) {
-        let items = feedback.items.filter { $0.canMatter && $0.kind == nil }
+        let items = feedback.items.filter { $0.needsInstallation && $0.kind == nil }
         return (Array(Set(items.flatMap(\.addresses))), Array(Set(items.compactMap(\.installID))))
     }
 }

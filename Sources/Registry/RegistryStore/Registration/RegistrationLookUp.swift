@@ -68,7 +68,7 @@ extension RegistrationLookUp.Finding {
         case .absent: return .changed(PendingRegistration(try sent.read(), digest: sent.digest, .absent))
         case .contested(let row):
             let registration = try sent.read()
-            let finding = row.holdsToken(of: registration) ? RegistrationFinding.holder : .other
+            let finding = row.match(registration) == .other ? RegistrationFinding.other : .holder
             return .changed(PendingRegistration(registration, digest: sent.digest, finding))
         case .installation(let row, let now): return try Self.compare(sent, with: row, at: now)
         }
@@ -78,22 +78,20 @@ extension RegistrationLookUp.Finding {
         _ sent: SentRegistration, with row: PostgresRow, at now: Timestamp
     ) throws -> RegistrationLookUp.Decision {
         let registration = try sent.read()
-        let holdsToken = row.holdsToken(of: registration)
-        let match = row.match(sent.digest, now)
+        let (token, match) = (row.match(registration), row.match(sent.digest, now))
         // The row does not show typed tokens: the rules compare them under its lock.
         let hasOtherTokens = registration.tokens != nil && !match.isSame
-        let isSame = try match.isSame || !hasOtherTokens && holdsToken && row.hasValues(of: registration)
+        let isSame = try match.isSame || !hasOtherTokens && token == .same && row.hasValues(of: registration)
         let keepsTopics = try registration.topics.isEmpty || row.choices(at: 15).contain(registration.topics)
         if isSame, keepsTopics, let outcome = try row.outcomeIfUnchanged(sent.claim, match, now) {
             return .unchanged(outcome)
         }
         let finding: RegistrationFinding =
-            if !holdsToken {
-                .other
-            } else if !keepsTopics || hasOtherTokens {
-                .holder
-            } else {
+            switch token {
+            case .other: .other
+            case .same where keepsTopics && !hasOtherTokens:
                 try find(registration, in: row, isSame ? match : nil, at: now)
+            case .same, .respelled: .holder
             }
         return .changed(PendingRegistration(registration, digest: sent.digest, finding))
     }
@@ -149,9 +147,12 @@ extension PostgresRow {
         withBytes(1) { span in span.withUnsafeBytes { StoredDigest.match($0, digest, at: now) } } ?? .none
     }
 
-    /// Whether a row of a look-up has the registration's token.
-    fileprivate func holdsToken(of registration: Registration) -> Bool {
-        holds(registration.tokenSHA256, at: 5) && holds(registration.token.provider.rawValue.utf8, at: 12)
+    /// How the registration's token compares with that of a row of a look-up.
+    fileprivate func match(_ registration: Registration) -> TokenMatch {
+        let isOfProvider = holds(registration.token.provider.rawValue.utf8, at: 12)
+        return TokenMatch(
+            isSameAddress: isOfProvider && holds(registration.tokenSHA256, at: 5),
+            isSameSpelling: registration.token.spelling.map { holds($0.text.utf8, at: 19) })
     }
 
     /// Whether a row of a look-up that holds the token has all other values of the registration, too. The first

@@ -11,7 +11,7 @@ package enum RegistrationStatements {
         SELECT install_id, registration_digest, generation, last_seen_at,
             generation = registration_generation AND state = 'active' AND probably_replaced_by IS NULL,
             token_sha256, user_id, session_id, revision, cell, session_expires_at, snapshot_digest, provider,
-            credential_issued_at, epoch, topic_choices, p256dh, auth, topics
+            credential_issued_at, epoch, topic_choices, p256dh, auth, topics, CASE WHEN provider = 'fcm' THEN token END
         FROM installation WHERE app_id = $1 AND install_id = ANY ($2)
         """)
 
@@ -28,7 +28,7 @@ package enum RegistrationStatements {
     /// In the order of ids: the installations `$2`, the holders of the tokens `$3`, `$4` (R4), and the installations
     /// that a new one with a keychain id of `$5` may replace (R5): the 16 active ones that were seen last, among 256
     /// installations of the keychain id. A hostile client can send any keychain id.
-    static let lock = PreparedSQL(
+    package static let lock = PreparedSQL(
         """
         WITH wanted AS MATERIALIZED (
             SELECT k.install_id FROM unnest($2::text[]) AS k (install_id)

@@ -147,9 +147,9 @@ struct ImportCommand: AsyncParsableCommand {
             throw ValidationError("\(file.name) cannot be read.")
         }
         try checkFormat(opened)
+        try opened.keepStandardInput()
         let names = try names()
         guard map.isEmpty else { return (opened, .own(names)) }
-        try opened.keepStandardInput()
         let links = try TimeZoneLinks()
         guard let format = try ImportDetection.find(in: opened, names, given: foreign.from?.format) else {
             try foreign.refuseForOwnFormat()

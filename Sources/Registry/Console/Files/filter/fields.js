@@ -11,11 +11,12 @@ const kinds = {
   appStore: 'text', authorizationStatus: 'choice', soundSetting: 'choice', badgeSetting: 'choice',
   alertSetting: 'choice', notificationCenterSetting: 'choice', lockScreenSetting: 'choice', carPlaySetting: 'choice',
   criticalAlertSetting: 'choice', announcementSetting: 'choice', alertStyle: 'choice', showPreviewsSetting: 'choice',
-  providesAppNotificationSettings: 'flag',
+  providesAppNotificationSettings: 'flag', addressKind: 'choice',
 };
 
 const choices = {
   provider: ['apns', 'apnsSandbox', 'fcm', 'huawei', 'webPush'],
+  addressKind: ['fid', 'token', 'subscription'],
   authorizationStatus: ['notDetermined', 'denied', 'authorized', 'provisional', 'ephemeral', 'unknown'],
   alertStyle: ['none', 'banner', 'alert', 'unknown'],
   showPreviewsSetting: ['always', 'whenAuthenticated', 'never', 'unknown'],
@@ -23,7 +24,7 @@ const choices = {
 
 /** The fields under their headings in the builder's list. */
 export const fieldGroups = {
-  device: ['systemName', 'osVersion', 'deviceModel', 'appVersion', 'provider', 'carrier', 'appStore'],
+  device: ['systemName', 'osVersion', 'deviceModel', 'appVersion', 'provider', 'addressKind', 'carrier', 'appStore'],
   place: ['locale', 'language', 'region', 'timeZone', 'utcOffset', 'localTime', 'location'],
   person: ['topic', 'userId', 'lastSeenAt', 'createdAt'],
   permission: [

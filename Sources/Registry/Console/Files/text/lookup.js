@@ -140,6 +140,10 @@ export const lookupTexts = {
     'The app registered another token; the old one was dropped.',
     'Die App registrierte ein anderes Token; das alte wurde verworfen.',
   ],
+  'event.rotated.respelled': [
+    'The app registered another form of the same address.',
+    'Die App registrierte eine andere Form derselben Adresse.',
+  ],
   'event.takenOver.tokenMoved': [
     'It took the token over from another installation. User before: {previous}; now: {user}.',
     'Sie übernahm das Token von einer anderen Installation. Benutzer vorher: {previous}; jetzt: {user}.',

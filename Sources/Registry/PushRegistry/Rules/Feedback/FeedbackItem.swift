@@ -10,6 +10,8 @@ public struct FeedbackItem: Hashable, Sendable {
     /// The addresses of the token; empty if the item names only an installation. Without a provider, there is one
     /// address for each provider for which the token is valid.
     public let addresses: [TokenAddress]
+    /// The token, if its address may have other spellings.
+    public let spelling: Token?
     /// The provider's own error code.
     public let reason: String
     /// The provider's time; nil for the time of receipt.
@@ -24,14 +26,15 @@ public struct FeedbackItem: Hashable, Sendable {
     public let receipt: String?
 
     public init(
-        installID: InstallID?, provider: Provider?, addresses: [TokenAddress], reason: String, at: Timestamp? = nil,
-        generation: Int64? = nil, message: MessageName? = nil, receipt: String? = nil, kind: TokenKind? = nil,
-        name: String? = nil
+        installID: InstallID?, provider: Provider?, addresses: [TokenAddress], spelling: Token? = nil, reason: String,
+        at: Timestamp? = nil, generation: Int64? = nil, message: MessageName? = nil, receipt: String? = nil,
+        kind: TokenKind? = nil, name: String? = nil
     ) {
         precondition(installID != nil || !addresses.isEmpty, "feedback is about a token or an installation")
         self.installID = installID
         self.provider = provider
         self.addresses = addresses
+        self.spelling = spelling
         self.reason = reason
         self.at = at
         self.generation = generation
@@ -53,6 +56,14 @@ public struct FeedbackItem: Hashable, Sendable {
     private static func verdict(on reason: String, by provider: Provider, at time: Timestamp?) -> Verdict? {
         guard let row = VerdictTable.row(of: reason, by: provider), time != nil || !row.requiresTime else { return nil }
         return row.verdict
+    }
+
+    /// Whether the outcome depends on an installation.
+    public var needsInstallation: Bool { canMatter || spelling != nil }
+
+    /// Whether the item is about a spelling that the installation has left.
+    func isOfOtherSpelling(than present: Installation) -> Bool {
+        spelling.map { $0.provider == present.provider && $0 != present.spelling } ?? false
     }
 }
 
@@ -85,7 +96,7 @@ public enum FeedbackOutcome: String, CaseIterable, Sendable {
     case unregistered
     /// The installation is not reachable until it registers again.
     case suspect
-    /// The item is about an earlier registration, or the token has moved.
+    /// The item is about an earlier registration or another spelling of the token, or the token has moved.
     case outdated
     /// No installation holds the token, or the installation does not exist.
     case unknown

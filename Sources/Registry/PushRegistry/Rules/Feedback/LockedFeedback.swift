@@ -76,15 +76,16 @@ public struct LockedFeedback: Sendable {
     }
 
     private mutating func judge(_ item: FeedbackItem) -> FeedbackOutcome {
-        guard item.canMatter else { return ignore(item, by: item.provider) }
+        guard item.needsInstallation else { return ignore(item, by: item.provider) }
         let holder = holder(of: item)
         if item.kind != nil || holder == nil, let outcome = judgeTyped(item) { return outcome }
         switch subject(of: item, heldBy: holder) {
         case .unknown:
-            return .unknown
+            return item.canMatter ? .unknown : ignore(item, by: item.provider)
         case .moved:
-            return .outdated
+            return item.canMatter ? .outdated : ignore(item, by: item.provider)
         case .installation(let index):
+            if item.isOfOtherSpelling(than: current[index]) { return .outdated }
             guard let verdict = item.verdict(by: current[index].provider) else {
                 return ignore(item, by: current[index].provider)
             }

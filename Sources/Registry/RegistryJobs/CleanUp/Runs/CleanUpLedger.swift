@@ -84,6 +84,12 @@ struct CleanUpLedger {
                 Int64(historyRemoved)))
     }
 
+    /// Records a whole pass over the tokens.
+    func count(readdressed: Int, of run: Int32) throws {
+        _ = try session.execute(
+            PostgresStatement(CleanUpLedgerStatements.countReaddressed, run, Int64(readdressed)))
+    }
+
     func end(_ run: Int32, _ outcome: String) throws {
         _ = try session.execute(PostgresStatement(CleanUpLedgerStatements.end, run, outcome))
     }

@@ -95,6 +95,10 @@ enum CleanUpLedgerStatements {
         WHERE id = $1
         """)
 
+    /// Clean-up: records how many tokens without an address a run has found.
+    static let countReaddressed = PreparedSQL(
+        "UPDATE cleanup_run SET readdressed = $2 WHERE id = $1")
+
     /// Clean-up: ends the record of a run.
     static let end = PreparedSQL(
         "UPDATE cleanup_run SET outcome = $2, finished_at = greatest(\(sql: now), started_at) WHERE id = $1")

@@ -15,9 +15,9 @@ const shortestToken = 64;
 export function kindsOf(text, kind) {
   if (kind === 'token' || isAddress(text)) return kind === 'token' || kind === 'any' ? ['token'] : [];
   const isId = text.length <= 128 && /^[\x21-\x7E]+$/.test(text);
-  const isLong = text.length >= shortestToken;
-  if (kind === 'any') return isLong ? ['token'] : isId ? ['installation', 'user'] : [];
-  return isId ? [...(isLong ? ['token'] : []), kind] : [];
+  const mayBeToken = text.length >= shortestToken || firebaseIdOf(text) !== undefined;
+  if (kind === 'any') return mayBeToken ? ['token'] : isId ? ['installation', 'user'] : [];
+  return isId ? [...(mayBeToken ? ['token'] : []), kind] : [];
 }
 
 /** An address of Web Push. */
@@ -31,11 +31,17 @@ export function providersOf(token) {
   return [.../^([0-9a-f]{2}){8,200}$/i.test(token) ? ['apns', 'apnsSandbox'] : [], 'fcm', 'huawei'];
 }
 
-/** The hex SHA-256 of a token; null where the browser has no cryptography (plain HTTP beyond this machine). */
+/** The Firebase installation id that a token is or begins with, as `Token.address` of the service has it. */
+function firebaseIdOf(token) {
+  return token.match(/^[c-f][A-Za-z0-9_-]{21}(?=:|$)/)?.[0];
+}
+
+/** The hex SHA-256 of a token's address; null where the browser has no cryptography (plain HTTP beyond this machine). */
 export async function digestOf(token, provider) {
   if (!globalThis.crypto?.subtle) return null;
   const canonical = provider.startsWith('apns') ? token.toLowerCase() : token;
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(canonical)));
+  const address = provider === 'fcm' ? firebaseIdOf(token) ?? token : canonical;
+  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(address)));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 

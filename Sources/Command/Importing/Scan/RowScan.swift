@@ -24,7 +24,7 @@ struct ScanFacts {
 }
 
 /// The first pass over the rows: collects facts, and chooses the newest row of each token and each `installId`.
-struct ForeignScan {
+struct RowScan {
     /// Rows that complete one newer row; the others are forgotten.
     private static let supplementsMax = 1_000
 
