@@ -230,7 +230,7 @@ public struct LockedInstallations: Sendable {
         after.generation += 1
         after.beginEpoch()
         after.stateChangedAt = time(of: former)
-        tokens.end(TokenKind.allCases, on: key)
+        tokens.end(TokenKind.allCases, on: former.key)
         if !former.topicChoices.isEmpty {
             after.topicChoices = TopicChoices()
             after.topics = inherited(by: after)

@@ -23,14 +23,16 @@ extension JSONWriter {
         self.init()
         let user = caller.user
         let roles = key?.roles ?? (user == nil ? [.admin] : [.client])
-        let members = [
-            ("keyId", key?.id), ("name", key?.name), ("userId", user?.owner.userID.rawValue),
-            ("sessionId", user?.owner.session?.id.rawValue),
-            ("expiresAt", (key?.expiresAt ?? user?.expiresAt)?.description),
-        ]
+        let expiresAt = key?.expiresAt ?? user?.expiresAt
         object { writer in
             writer.member("roles", roles.map(\.rawValue).sorted())
-            for (name, value) in members where value != nil { writer.member(name, value) }
+            if let key {
+                writer.member("keyId", key.id)
+                writer.member("name", key.name)
+            }
+            if let user { writer.member("userId", user.owner.userID.rawValue) }
+            if let session = user?.owner.session { writer.member("sessionId", session.id.rawValue) }
+            if let expiresAt { writer.member("expiresAt", expiresAt.description) }
         }
     }
 }
