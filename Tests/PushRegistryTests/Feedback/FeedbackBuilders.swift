@@ -33,7 +33,8 @@ extension FeedbackItem {
         }
         return FeedbackItem(
             installID: try installID.map { try InstallID($0) }, provider: provider, addresses: addresses ?? [],
-            spelling: spelling, reason: reason, at: at, generation: generation, kind: kind, name: name)
+            spelling: spelling, reason: reason, at: at, generation: generation, kind: kind, name: name,
+            namesProvider: provider != nil)
     }
 }
 

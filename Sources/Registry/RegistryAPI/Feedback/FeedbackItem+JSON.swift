@@ -27,7 +27,7 @@ extension FeedbackItem {
             addresses: subject.tokens.map { TokenAddress($0, of: app) },
             spelling: subject.tokens.lazy.compactMap(\.spelling).first, reason: reason, at: at,
             generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt, kind: kind,
-            name: name)
+            name: name, namesProvider: item.value("provider") != nil)
     }
 }
 
@@ -39,8 +39,7 @@ private struct FeedbackSubject {
 }
 
 extension JSONObject {
-    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead; if
-    /// it names a kind of typed tokens, that of the token's environment.
+    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead.
     fileprivate func subject() -> FeedbackSubject? {
         let text = string("token", scalarsMax: Token.charactersMax)
         let name = string("installId", scalarsMax: Device.textScalarsMax)
@@ -52,10 +51,8 @@ extension JSONObject {
         }
         let installID = name.flatMap { name in parsed("installId") { () throws(InvalidValue) in try InstallID(name) } }
         guard let provider, text != nil || installID != nil else { return nil }
-        let isTyped = value("kind") != nil
-        let candidates =
-            namesProvider || installID == nil && !isTyped
-            ? [provider] : isTyped ? Provider.allCases.filter(\.isApple) : Provider.allCases
+        let hasOneProvider = namesProvider || installID == nil || value("kind") != nil
+        let candidates = hasOneProvider ? [provider] : Provider.allCases
         guard let tokens = text.map({ tokens($0, among: candidates) }) ?? [] else { return nil }
         return FeedbackSubject(installID: installID, provider: candidates.count == 1 ? provider : nil, tokens: tokens)
     }
