@@ -198,7 +198,7 @@ let package = Package(
         tests(
             "TelemetryTests",
             ["Basics", "Telemetry", "HTTPApplication", "HTTPWire", coreMetrics, httpTypes, logging]),
-        tests("PushRegistryTests", ["PushRegistry"]),
+        tests("PushRegistryTests", ["Basics", "PushRegistry"]),
         tests("ReceiptsTests", ["Basics", "PushRegistry", "Receipts"]),
         tests(
             "RegistryAPITests",

@@ -84,8 +84,7 @@ CREATE TABLE segment (
 
 -- The segments that a segment names. A writer locks the app's row first, so two writers cannot create a cycle together.
 CREATE TABLE segment_use (
-    app_id integer NOT NULL,
-    name text COLLATE "C" NOT NULL, used text COLLATE "C" NOT NULL,
+    app_id integer NOT NULL, name text COLLATE "C" NOT NULL, used text COLLATE "C" NOT NULL,
     PRIMARY KEY (app_id, name, used),
     FOREIGN KEY (app_id, name) REFERENCES segment ON DELETE CASCADE,
     FOREIGN KEY (app_id, used) REFERENCES segment

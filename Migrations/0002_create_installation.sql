@@ -7,8 +7,7 @@
 -- One row per installation: its binding (token, owner, session, state), its times, and the last snapshot. There is no
 -- foreign key to app: the check would lock the app's one row at every first registration.
 CREATE TABLE installation (
-    app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
+    app_id integer NOT NULL, install_id text COLLATE "C" NOT NULL,
 
     provider provider NOT NULL, token text COLLATE "C", token_sha256 bytea, p256dh text COLLATE "C",
     auth text COLLATE "C", user_id text COLLATE "C", session_id text COLLATE "C", session_expires_at timestamptz,
@@ -88,8 +87,7 @@ FROM installation i
 -- R1: the holder of each token. The key has the token's SHA-256, because a token of 4,096 characters does not fit into
 -- an index entry. The row outlives its holder, so all calls that race for a token lock the same row.
 CREATE TABLE token_holder (
-    app_id integer NOT NULL,
-    provider provider NOT NULL, token_sha256 bytea NOT NULL,
+    app_id integer NOT NULL, provider provider NOT NULL, token_sha256 bytea NOT NULL,
     -- NULL: no installation holds the token. The night job deletes such rows.
     install_id text COLLATE "C",
     PRIMARY KEY (app_id, provider, token_sha256)
@@ -98,8 +96,7 @@ CREATE TABLE token_holder (
 -- The users that an installation is or was bound to. A row outlives the installation for as long as history is kept: an
 -- erasure finds a user's installations here.
 CREATE TABLE installation_owner (
-    app_id integer NOT NULL,
-    user_id text COLLATE "C" NOT NULL, install_id text COLLATE "C" NOT NULL,
+    app_id integer NOT NULL, user_id text COLLATE "C" NOT NULL, install_id text COLLATE "C" NOT NULL,
     -- The session of the binding, or of the last binding.
     session_id text COLLATE "C",
     -- The number of the transaction that began the binding, or changed its session.
@@ -117,8 +114,7 @@ CREATE INDEX installation_owner_session ON installation_owner (app_id, session_i
 -- A user who was logged out everywhere, or has choices about topics. The key is a digest, because the row outlives an
 -- erasure: it refuses older credentials.
 CREATE TABLE user_guard (
-    app_id integer NOT NULL,
-    user_sha256 bytea NOT NULL,
+    app_id integer NOT NULL, user_sha256 bytea NOT NULL,
     -- When all sessions of the user were ended. Credentials issued in an earlier second are refused.
     refused_before timestamptz,
     -- The number of that logout. The user's sessions that left their installations before it are refused.
@@ -129,8 +125,7 @@ CREATE TABLE user_guard (
 -- A session that has left an installation, was ended, or was kept by its user's logout. One that is merely bound has no
 -- row.
 CREATE TABLE session (
-    app_id integer NOT NULL,
-    session_id text COLLATE "C" NOT NULL,
+    app_id integer NOT NULL, session_id text COLLATE "C" NOT NULL,
     -- The user with whom it was bound. NULL: it was ended first.
     user_sha256 bytea,
     -- When the row was added, or the session was kept.

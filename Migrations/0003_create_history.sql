@@ -31,8 +31,7 @@ CREATE TABLE settings_snapshot (
     replaced_at timestamptz NOT NULL,
     -- When it arrived.
     at timestamptz NOT NULL,
-    app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
+    app_id integer NOT NULL, install_id text COLLATE "C" NOT NULL,
     -- The user who sent it first, as in `installation`.
     sender bigint,
     settings bigint NOT NULL, keychain_id text COLLATE "C", vendor_id text COLLATE "C",

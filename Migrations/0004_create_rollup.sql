@@ -32,8 +32,7 @@ $$;
 
 -- A text that distinguishes cells: a locale, a zone, the name of a system, a version.
 CREATE TABLE rollup_text (
-    app_id integer NOT NULL,
-    number bigint GENERATED ALWAYS AS IDENTITY,
+    app_id integer NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY,
     text text COLLATE "C" NOT NULL, version_key bigint[],
     -- As in rollup_cell.
     unused_since timestamptz,
@@ -44,8 +43,7 @@ CREATE TABLE rollup_text (
 -- One combination of the values that the roll-up distinguishes. An installation names its cell. A cell is created
 -- before the transaction that uses it. The night job marks a cell that nothing uses, and deletes it in a later run.
 CREATE TABLE rollup_cell (
-    app_id integer NOT NULL,
-    number bigint GENERATED ALWAYS AS IDENTITY,
+    app_id integer NOT NULL, number bigint GENERATED ALWAYS AS IDENTITY,
     provider provider NOT NULL, authorization_status authorization_status NOT NULL,
     -- Whether an import assumed that the user allows notifications.
     authorization_assumed boolean NOT NULL DEFAULT false,
@@ -117,8 +115,7 @@ CREATE TABLE rollup_state (
     -- Grows with each rebuild. Cubes in memory are of one version.
     version bigint NOT NULL DEFAULT 0,
     -- Horizons of the last ten minutes, the oldest first. Deltas of transactions before the first one are deleted.
-    marks bigint[] NOT NULL DEFAULT '{0}',
-    marked_at timestamptz NOT NULL DEFAULT now(),
+    marks bigint[] NOT NULL DEFAULT '{0}', marked_at timestamptz NOT NULL DEFAULT now(),
     -- All rows of message_delta of earlier transactions are folded, and perhaps some others.
     message_horizon bigint NOT NULL DEFAULT 0
 );

@@ -2,6 +2,5 @@
 -- change of `api_key` makes every service read all apps and keys again.
 
 CREATE TABLE api_key_use (
-    key_id text COLLATE "C" PRIMARY KEY REFERENCES api_key,
-    last_used_at timestamptz NOT NULL
+    key_id text COLLATE "C" PRIMARY KEY REFERENCES api_key, last_used_at timestamptz NOT NULL
 );

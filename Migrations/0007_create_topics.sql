@@ -26,8 +26,7 @@ CREATE TABLE deleted_topic (
 
 -- The topics that a saved filter names. A topic that a filter names cannot be deleted.
 CREATE TABLE segment_topic (
-    app_id integer NOT NULL,
-    name text COLLATE "C" NOT NULL, topic_number integer NOT NULL,
+    app_id integer NOT NULL, name text COLLATE "C" NOT NULL, topic_number integer NOT NULL,
     PRIMARY KEY (app_id, name, topic_number),
     FOREIGN KEY (app_id, name) REFERENCES segment ON DELETE CASCADE,
     FOREIGN KEY (app_id, topic_number) REFERENCES topic (app_id, number)

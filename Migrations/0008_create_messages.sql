@@ -5,8 +5,7 @@
 -- partitioned by them: everything about a message is in one partition of each table, and is purged with it.
 
 CREATE TABLE message (
-    app_id integer NOT NULL,
-    number bigint NOT NULL, name text COLLATE "C" NOT NULL, title text,
+    app_id integer NOT NULL, number bigint NOT NULL, name text COLLATE "C" NOT NULL, title text,
     -- An array of pairs: name and value.
     labels json NOT NULL,
     created_at timestamptz NOT NULL,
@@ -25,8 +24,7 @@ CREATE TABLE message (
 -- The events of a message at one installation. Because of the key, every event counts once,
 -- even if several reports name it.
 CREATE TABLE receipt (
-    app_id integer NOT NULL,
-    message bigint NOT NULL,
+    app_id integer NOT NULL, message bigint NOT NULL,
     -- 64 bits of a keyed hash of the installation's id.
     installation bigint NOT NULL,
     -- A sum of 1 targeted, 2 accepted, 4 failed, 8 delivered, 16 opened, 32 dismissed.
@@ -36,8 +34,7 @@ CREATE TABLE receipt (
     -- NULL after an erasure.
     cell bigint,
     -- Of a recorded target: the installation, and its user when the message was handed out. NULL after an erasure.
-    install_id text COLLATE "C",
-    user_id text COLLATE "C", handed_out_at timestamptz,
+    install_id text COLLATE "C", user_id text COLLATE "C", handed_out_at timestamptz,
     PRIMARY KEY (app_id, installation, message)
 ) PARTITION BY RANGE (message);
 CREATE INDEX receipt_target ON receipt (app_id, message, installation) WHERE handed_out_at IS NOT NULL;

@@ -6,8 +6,7 @@
 
 -- One row per installation that got a notification in its present epoch.
 CREATE TABLE notification_counter (
-    app_id integer NOT NULL,
-    install_id text COLLATE "C" NOT NULL,
+    app_id integer NOT NULL, install_id text COLLATE "C" NOT NULL,
     -- Equal to `installation.epoch`. The epoch cannot end while a transaction holds the lock of this row.
     epoch bigint NOT NULL,
     -- The highest number that the epoch has used.

@@ -4,10 +4,9 @@ CREATE TYPE token_kind AS ENUM
     ('liveActivityStart', 'liveActivity', 'widget', 'voip', 'location', 'complication', 'fileProvider', 'pushToTalk');
 
 CREATE TABLE typed_token (
-    app_id integer NOT NULL,
+    app_id integer NOT NULL, install_id text COLLATE "C" NOT NULL, kind token_kind NOT NULL,
     -- An empty name: the token has none. The provider is that of the token's environment.
-    install_id text COLLATE "C" NOT NULL, kind token_kind NOT NULL, name text COLLATE "C" NOT NULL,
-    provider provider NOT NULL CHECK (provider IN ('apns', 'apnsSandbox')),
+    name text COLLATE "C" NOT NULL, provider provider NOT NULL CHECK (provider IN ('apns', 'apnsSandbox')),
     token text COLLATE "C" NOT NULL, token_sha256 bytea NOT NULL,
     -- received_at: first, under this name. held: too many verdicts were about tokens of its kind; it is not handed out.
     received_at timestamptz NOT NULL, expires_at timestamptz, held boolean NOT NULL DEFAULT false,

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import EmbeddedPostgres
 import EventLoop
@@ -131,12 +132,13 @@ func withStores(
 }
 
 extension Registration {
-    /// - Parameter token: any text; each one is another token.
+    /// - Parameter token: any text; each one is another token. For APNs it has at least eight letters.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
         locale: String = "de_DE", session: String? = nil, expiresAt: Timestamp? = nil, keychain: String? = nil,
-        precondition: Precondition? = nil
+        precondition: Precondition? = nil, provider: Provider = .fcm, tokens: [SentTypedToken]? = nil
     ) throws -> Registration {
+        let text = token ?? "token-of-\(installID)"
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
             systemVersion: "26.5", locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin",
@@ -148,9 +150,19 @@ extension Registration {
         }
         return Registration(
             RegistrationRequest(
-                token: try Token(token ?? "token-of-\(installID)", of: .fcm), keys: nil,
-                snapshot: Snapshot(settings: NotificationSettings(), device: device)),
+                token: try Token(provider.isApple ? String(hex: text.utf8) : text, of: provider), keys: nil,
+                snapshot: Snapshot(settings: NotificationSettings(), device: device), tokens: tokens),
             of: app, by: RegistrationClaim(of: app, owner: owner, precondition: precondition),
             actor: "service:test", sha256: TestStores.sha256)
+    }
+}
+
+extension SentTypedToken {
+    /// - Parameter text: any text; each one is another token.
+    static func make(_ kind: TokenKind, _ text: String, name: String? = nil) throws -> SentTypedToken {
+        let token = try Token(String(hex: text.utf8) + String(repeating: "0", count: 16), of: .apns)
+        return SentTypedToken(
+            key: try TypedTokenKey(kind, name: name), token: token, sha256: TestStores.sha256(Array(token.text.utf8)),
+            expiresAt: nil)
     }
 }

@@ -65,7 +65,26 @@ struct VerifierTests {
         """
     }
 
-    private static let damages = registryDamages + messageDamages
+    private static let damages = registryDamages + messageDamages + typedTokenDamages
+
+    private static let typedTokenDamages = [
+        Damage(["typed-token-holder"], typedToken(of: ["b", "c"]), undone: "DELETE FROM typed_token"),
+        Damage(["typed-token-binding"], typedToken(of: ["a"]), undone: "DELETE FROM typed_token"),
+        Damage(["typed-token-count"], typedToken(of: ["b"], names: 17), undone: "DELETE FROM typed_token"),
+        Damage([], typedToken(of: ["b"], names: 16), undone: "SELECT 1"),
+        Damage(
+            ["typed-token-digest"], "UPDATE typed_token SET token = token || 'ff' WHERE name = '1'",
+            undone: "DELETE FROM typed_token"),
+    ]
+
+    /// Gives installations one and the same token, under a number of names.
+    private static func typedToken(of installIDs: [String], names: Int32 = 1) -> PostgresStatement {
+        """
+        INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at)
+        SELECT app_id, install_id, 'voip', n::text, 'apns', 'abababababababab', sha256('abababababababab'), now()
+        FROM installation, generate_series(1, \(names)) AS n WHERE install_id = ANY (\(installIDs))
+        """
+    }
 
     /// A message with one receipt in the sums and one in the changes.
     fileprivate static let message: [PostgresStatement] = [

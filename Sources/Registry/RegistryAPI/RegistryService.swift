@@ -119,6 +119,7 @@ public struct RegistryService: Sendable {
             \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
+            \.putTypedToken, \.deleteTypedToken,
             \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys, \.revokeKey, \.listCleanUpRuns,
             \.health, \.ready,
             \.metricsText, \.describeAPI, \.describeErrors,

@@ -145,7 +145,7 @@ extension ConsoleTests {
                 "sessionEnded.sessionExpired", "unregistered.tokenDead", "unregistered.suspectSilent",
                 "suspect.tokenRefused", "suspect.recentlySeen", "stale.unseen", "deleted.deletedByCaller",
                 "deleted.purged", "erased.userErased", "imported.imported", "topicsChanged.topicsPatched",
-                "topicsChanged.topicsRegistered",
+                "topicsChanged.topicsRegistered", "tokenMoved",
             ]
             let found = try await Console.shared.evaluate(
                 """

@@ -6,6 +6,8 @@ struct ModelApp: Sendable {
     /// The objects of the calls. There are few of each, since calls without interference find no faults.
     static let phones = (0..<4).map { "phone-\($0)" }
     static let tokens = (0..<4).map { "\($0)bcdef0123456789" }
+    /// Beside the main ones; in the order of their digests.
+    static let typedTokens = ["3bcdef9876543210", "6bcdef9876543210", "1bcdef9876543210"]
     static let users = ["alice", "bob", "carol"]
 
     let app: RegistryApp
@@ -74,7 +76,7 @@ struct ModelApp: Sendable {
     ///
     /// - Throws: `NoSerialOrder`.
     mutating func check(_ steps: [ModelStep]) async throws {
-        let tables = try await ModelTables(of: app, ModelTables.Names(Self.tokens + Self.users))
+        let tables = try await ModelTables(of: app, ModelTables.Names(Self.tokens + Self.typedTokens + Self.users))
         let now = Wall.microseconds
         let bounded = steps.map { step in
             step.isAnswered ? step : step.lasting(until: now)

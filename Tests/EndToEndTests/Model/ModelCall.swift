@@ -154,10 +154,15 @@ struct ModelRegistration: Hashable, Codable, Sendable {
     let snapshot: ModelSnapshot
     var credential: ModelCredential
     var ifMatch: ModelPrecondition?
+    /// The complete set of tokens beside the main one; nil: it stays.
+    var typed: [String]?
 
     var body: JSON {
-        SampleRegistration.make(
+        var body = SampleRegistration.make(
             phone, token: token, provider: provider, settings: snapshot.settings, device: snapshot.device(phone))
+        guard let typed else { return body }
+        body["tokens"] = .array(typed.map { ["kind": "voip", "name": .string($0), "token": .string($0)] })
+        return body
     }
 }
 

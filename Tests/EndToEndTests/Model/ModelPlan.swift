@@ -70,6 +70,8 @@ private struct ModelCalls {
     private let nemesis: Nemesis
     private let phones: [String]
     private var random: SeededGenerator
+    /// Of tokens beside the main ones: without them a seed has the same calls.
+    private var typedRandom: SeededGenerator
     /// What most of the calls that the clients send at the same time are about.
     private var focus: (phone: String, user: String, session: Int)
     /// The share of calls that are about that, in percent.
@@ -85,6 +87,7 @@ private struct ModelCalls {
         self.nemesis = nemesis
         phones = nemesis == .sequential ? ModelApp.phones : Array(ModelApp.phones.dropLast())
         random = SeededGenerator(seed: seed)
+        typedRandom = SeededGenerator(seed: ~seed)
         focus = (phones[0], ModelApp.users[0], 1)
     }
 
@@ -143,10 +146,15 @@ private struct ModelCalls {
     /// Uses mostly the phone's own token, so that many registrations are unchanged.
     private mutating func registration(_ phone: String) -> ModelRegistration {
         let own = ModelApp.tokens[(phones.firstIndex(of: phone) ?? 0) % ModelApp.tokens.count]
-        return ModelRegistration(
+        var registration = ModelRegistration(
             phone: phone, provider: random.chance(max(closeness, 70)) ? "apns" : random.pick(["apnsSandbox", "fcm"]),
             token: random.chance(max(closeness, 60)) ? own : random.pick(ModelApp.tokens), snapshot: snapshot(phone),
             credential: credential(), ifMatch: precondition())
+        if typedRandom.chance(50) {
+            let all = registration.provider == "fcm" ? [] : ModelApp.typedTokens
+            registration.typed = all.filter { _ in typedRandom.chance(40) }
+        }
+        return registration
     }
 
     /// Only without concurrency can several phones be reinstalls of one device: the service detects reinstalls among

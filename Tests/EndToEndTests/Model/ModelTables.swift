@@ -165,7 +165,10 @@ extension ModelTables {
                 (extract(epoch FROM last_seen_at) * 1000000)::bigint,
                 setting_name(settings, 0, '{notDetermined,denied,authorized,provisional,ephemeral,unknown}'),
                 keychain_id, vendor_id,
-                1 + (SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id)
+                1 + (
+                    SELECT count(*) FROM settings_snapshot s WHERE s.app_id = i.app_id AND s.install_id = i.install_id),
+                (SELECT array_agg(t.name || ' ' || t.provider) FROM typed_token t
+                    WHERE t.app_id = i.app_id AND t.install_id = i.install_id AND t.name = t.token)
             FROM installation i WHERE app_id = \(app) AND install_id LIKE 'phone-%'
             """)
         return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(0), try Oracle.Phone($0)) })
@@ -241,6 +244,10 @@ extension Oracle.Phone {
             generation: try row.decode(8), registrationGeneration: try row.decode(9), replacedBy: try row.decode(10),
             createdAt: try row.decode(11), registeredAt: try row.decode(12), seenAt: try row.decode(13),
             snapshot: snapshot, snapshots: Int(try row.decode(17, as: Int64.self)))
+        for text in try row.decode(18, as: [String]?.self) ?? [] {
+            let parts = text.split(separator: " ").map(String.init)
+            typed[parts[0]] = parts[1]
+        }
     }
 }
 

@@ -54,10 +54,10 @@ extension Oracle {
         var after = phone
         after.generation += 1
         if phone.replacedBy == nil {
-            after.state = "unregistered"
+            (after.state, after.typed) = ("unregistered", [:])
             judge(id, "unregistered", "tokenDead", from: phone, to: after)
         } else {
-            (after.state, after.token) = ("superseded", nil)
+            (after.state, after.token, after.typed) = ("superseded", nil, [:])
             judge(id, "superseded", "reinstalled", from: phone, to: after)
         }
         return "unregistered"
@@ -71,7 +71,7 @@ extension Oracle {
             after.state = "suspect"
             judge(id, "suspect", verdict == .dead ? "recentlySeen" : "tokenRefused", from: phone, to: after)
         } else {
-            (after.state, after.token) = ("superseded", nil)
+            (after.state, after.token, after.typed) = ("superseded", nil, [:])
             judge(id, "superseded", "reinstalled", from: phone, to: after)
         }
         return "suspect"

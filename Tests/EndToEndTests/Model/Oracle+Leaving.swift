@@ -211,6 +211,7 @@ extension Oracle.Phone {
         var after = self
         (after.user, after.session, after.expiresAt, after.issuedAt) = (nil, nil, nil, nil)
         after.generation += 1
+        after.typed = [:]
         if state == "active", !keepsActive { after.state = "loggedOut" }
         return after
     }

@@ -78,6 +78,7 @@ extension Oracle {
     private func isAlike(_ registration: ModelRegistration, _ phone: Phone) -> Bool {
         hasBinding(registration, phone) && phone.expiresAt == registration.credential.expiresAt
             && phone.replacedBy == nil && phone.snapshot == registration.snapshot
+            && phone.typed == registration.typedSet ?? phone.typed
     }
 
     private func hasBinding(_ registration: ModelRegistration, _ phone: Phone) -> Bool {
@@ -118,6 +119,7 @@ extension Oracle {
         record(
             former == nil ? "registered" : "takenOver", former == nil ? "firstRegistration" : "tokenMoved",
             by: actors.name(credential), registration.phone, from: nil, to: after, previousUser: former?.user)
+        bringTokens(registration)
         return response(201, "created", registration.phone)
     }
 
@@ -135,6 +137,8 @@ extension Oracle {
         after.state = "active"
         after.replacedBy = nil
         after.seenAt = moment.registrationTime
+        let mayKeep = after.user == present.user && present.state != "superseded" && after.provider != "fcm"
+        if !mayKeep { after.typed = [:] }
         let isOwner = after.user == present.user && after.session == present.session
         if !isOwner || present.issuedAt == nil && after.session == nil {
             after.issuedAt = registration.credential.issuedAt
@@ -147,7 +151,26 @@ extension Oracle {
         registrants[registration.phone] = after.user
         if !hasBinding(registration, present) { step(&after, from: present, former, by: registration) }
         phones[registration.phone] = after
+        bringTokens(registration)
         return response(200, "updated", registration.phone)
+    }
+
+    /// The former holders of typed tokens keep the rest of their sets, and their generations.
+    private mutating func bringTokens(_ registration: ModelRegistration) {
+        guard let typed = registration.typed else { return }
+        for token in typed {
+            let holders = phones.filter { $0.key != registration.phone && $0.value.typed[token] != nil }
+            for (id, former) in holders {
+                phones[id]?.typed[token] = nil
+                history[id, default: []].append(
+                    Event(
+                        kind: "tokenMoved", reason: "voip", actor: actors.name(registration.credential),
+                        provider: former.typed[token] ?? "", token: token, user: former.user,
+                        previousUser: former.user, state: former.state, before: former.generation,
+                        after: former.generation))
+            }
+        }
+        phones[registration.phone]?.typed = registration.typedSet ?? [:]
     }
 
     private mutating func step(
@@ -182,6 +205,7 @@ extension Oracle {
         guard let (id, former) = holder else { return nil }
         var after = former
         after.token = nil
+        after.typed = [:]
         after.state = "superseded"
         after.generation += 1
         phones[id] = after
@@ -199,5 +223,11 @@ extension Oracle {
             guard vendor == nil || phone.snapshot.vendor == nil || vendor == phone.snapshot.vendor else { continue }
             phones[id]?.replacedBy = registration.phone
         }
+    }
+}
+
+extension ModelRegistration {
+    fileprivate var typedSet: [String: String]? {
+        typed.map { Dictionary(uniqueKeysWithValues: $0.map { ($0, provider) }) }
     }
 }

@@ -22,6 +22,8 @@ struct Oracle: Hashable, Sendable {
         var seenAt: Int64
         var snapshot: ModelSnapshot
         var snapshots = 1
+        /// The tokens beside the main one, each with the provider of its environment.
+        var typed: [String: String] = [:]
     }
 
     struct Event: Hashable, Sendable {

@@ -6,7 +6,8 @@ extension DescribedCalls {
     static let order = [
         "putApp", "patchApp", "getApp", "listApps", "putTopic", "getTopic", "listTopics", "registerInstallation",
         "getInstallation", "listSnapshots", "postNotification", "listNotifications", "listHistory", "putMessage",
-        "patchInstallationTopics", "getInstallationTopics", "patchUserTopics", "getUserTopics",
+        "putTypedToken", "deleteTypedToken", "patchInstallationTopics", "getInstallationTopics", "patchUserTopics",
+        "getUserTopics",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
@@ -47,6 +48,7 @@ extension DescribedCalls {
         switch id {
         case "registerInstallation": ["installId": example["device"]["installId"].string ?? ""]
         case "revokeKey": ["keyId": app.keyID(.client)]
+        case "putTypedToken", "deleteTypedToken": ["installId": "typed"]
         default: [:]
         }
     }

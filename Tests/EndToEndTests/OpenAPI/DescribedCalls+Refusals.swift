@@ -174,6 +174,27 @@ extension DescribedCalls {
         expect(409, try await call("deleteTopic", path: ["topic": "security"], by: .role(.admin)), "topic in use")
     }
 
+    func refuseAboutTypedTokens() async throws {
+        let token: JSON = ["token": "aabbccddeeff0011"]
+        let calls: [(String, JSON?)] = [("putTypedToken", token), ("deleteTypedToken", nil)]
+        for (id, body) in calls {
+            expect(404, try await call(id, body, path: ["installId": "nobody"]), id)
+            expect(400, try await call(id, body, path: ["kind": "watch"]), id)
+        }
+        var registration = SampleRegistration.make("typed")
+        registration["tokens"] = .array(
+            (0..<16).map { ["kind": "voip", "name": .string("n\($0)"), "token": "aabbccddeeff0011"] })
+        expect(201, try await app.put("typed", registration), "registration")
+        let phone = ["installId": "typed"]
+        expect(409, try await call("putTypedToken", token, path: phone), "17 tokens")
+        for (id, body) in calls {
+            expect(412, try await call(id, body, path: phone, fields: [("If-Match", "\"1\"")]), id)
+        }
+        _ = try await app.send("POST", "/installations/typed/logout")
+        for (id, body) in calls { expect(409, try await call(id, body, path: phone), "\(id), logged out") }
+        expect(200, try await app.put("typed", SampleRegistration.make("typed")), "registration")
+    }
+
     private func putSegment(_ name: String, _ body: JSON, _ status: Int) async throws {
         expect(
             status, try await call("putSegment", body, path: ["name": name], by: .role(.marketing)), "segment \(name)")

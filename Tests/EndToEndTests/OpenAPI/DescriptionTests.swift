@@ -57,6 +57,7 @@ extension EndToEnd {
             try await calls.refuseByState()
             try await calls.refuseInAdministrationAndAudiences()
             try await calls.refuseAboutTopics()
+            try await calls.refuseAboutTypedTokens()
             for operation in operations where operation.roles != nil || operation.id == "signIn" {
                 try await calls.refuseAnywhere(operation)
                 try await calls.refuseParameters(operation)

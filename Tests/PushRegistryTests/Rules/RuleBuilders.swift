@@ -1,3 +1,5 @@
+import Basics
+
 @testable import PushRegistry
 
 extension Timestamp {
@@ -59,13 +61,32 @@ extension Registration {
     /// - Parameter token: any text; different texts are different tokens.
     static func make(
         _ installID: String = "phone", token: String? = nil, owner: Owner? = nil, precondition: Precondition? = nil,
-        device: Device? = nil, topics: [TopicChange] = [], of app: App = .make(), actor: String = "service:test"
+        device: Device? = nil, topics: [TopicChange] = [], tokens: [SentTypedToken]? = nil, of app: App = .make(),
+        provider: Provider = .fcm, actor: String = "service:test"
     ) -> Registration {
-        let token = valid { () throws(InvalidValue) in try Token(token ?? "token-of-\(installID)", of: .fcm) }
+        let text = token ?? "token-of-\(installID)"
+        let token = valid { () throws(InvalidValue) in
+            try Token(
+                provider.isApple ? String(hex: text.utf8) + String(repeating: "0", count: 16) : text, of: provider)
+        }
         let snapshot = Snapshot(settings: NotificationSettings(), device: device ?? .make(installID))
         return Registration(
-            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics), of: app,
+            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, topics: topics, tokens: tokens), of: app,
             by: RegistrationClaim(of: app, owner: owner, precondition: precondition), actor: actor, sha256: toyDigest)
+    }
+}
+
+extension SentTypedToken {
+    /// - Parameter text: any text; different texts are different tokens.
+    static func make(
+        _ kind: TokenKind, _ text: String, name: String? = nil, until expiresAt: Timestamp? = nil,
+        in environment: Provider = .apns
+    ) -> SentTypedToken {
+        let token = valid { () throws(InvalidValue) in
+            try Token(String(hex: text.utf8) + String(repeating: "0", count: 16), of: environment)
+        }
+        let key = valid { () throws(InvalidValue) in try TypedTokenKey(kind, name: name) }
+        return SentTypedToken(key: key, token: token, sha256: toyDigest(Array(token.text.utf8)), expiresAt: expiresAt)
     }
 }
 

@@ -36,6 +36,12 @@ enum PermutedCall: String, CaseIterable, Sendable {
     case importPhone
     case chooseTopics
     case chooseTopicsOfUser
+    /// `p` registers with APNs, and brings typed tokens.
+    case bringTokens
+    /// `q` registers with APNs, and brings one of these.
+    case takeTokens
+    /// A call about this token of `p` alone.
+    case putToken
 }
 
 /// What may happen at another moment than the rest of a call, as the rules of the registry allow.
@@ -86,10 +92,13 @@ struct PermutedWorld: Sendable {
 
     /// Tokens are locked by their digests: in worlds with one order of them, the same calls wait for the same locks.
     var hasTokensInOrder: Bool {
-        let digests = ["t", "t2", "u"].map { TestStores.sha256(Array(name($0).utf8)) }
+        let digests =
+            ["t", "t2", "u"].map { TestStores.sha256(Array(name($0).utf8)) }
+            + ["apns-p", "apns-q"].map { TestStores.sha256(Array(String(hex: name($0).utf8).utf8)) }
         return zip(digests, digests.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) }
     }
 
+    func typed(_ kind: TokenKind) throws -> SentTypedToken { try .make(kind, name("typed")) }
     func user(_ name: String) throws -> UserID { try UserID(self.name(name)) }
     func session(_ name: String) throws -> SessionID { try SessionID(self.name(name)) }
     func key(_ phone: String) throws -> InstallationKey {
@@ -144,6 +153,8 @@ extension PermutedStores {
             return "refused: \(refusal)"
         } catch let refusal as Logout.Refusal {
             return "refused: \(refusal)"
+        } catch let refusal as TypedTokenRefusal {
+            return "refused: \(refusal)"
         } catch let refusal as TopicsPatch.Refusal {
             return "refused: \(refusal)"
         } catch {
@@ -173,6 +184,19 @@ extension PermutedStores {
         case .judge: try await judge(world)
         case .cleanUp: try await cleanUp(world)
         case .importPhone: try await importPhone(world)
+        case .bringTokens:
+            try await register(
+                .make(
+                    world.name("p"), token: world.name("apns-p"), user: world.name("alice"),
+                    session: world.name("s1"), keychain: world.name("p"), provider: .apns,
+                    tokens: [world.typed(.voip), world.typed(.widget)]))
+        case .takeTokens:
+            try await register(
+                .make(
+                    world.name("q"), token: world.name("apns-q"), user: world.name("bob"),
+                    session: world.name("s2"), keychain: world.name("q"), provider: .apns,
+                    tokens: [world.typed(.voip)]))
+        case .putToken: try await putToken(world)
         case .chooseTopics:
             "\(try await topics.apply(patch(false, "t2"), to: world.key("p"), for: .user(world.user("alice"))))"
         case .chooseTopicsOfUser:
@@ -254,6 +278,14 @@ extension PermutedStores {
             configuration, from: { $0 == lane ? rest.next() : nil })
         // A line whose installation is deleted before it is counted is skipped instead of unchanged.
         return "imported \(counts.imported)"
+    }
+
+    private func putToken(_ world: PermutedWorld) async throws -> String {
+        let outcome = try await installations.change(
+            TypedTokenChange(
+                .put(world.typed(.voip), environment: nil), on: world.key("p"), of: app, for: .service, by: .owner,
+                credential: nil, precondition: nil, actor: Self.actor))
+        return "put \(outcome.count) \(world.name("p")):g\(outcome.generation)"
     }
 
     private func patch(_ choice: Bool, _ slug: String) -> TopicsPatch {

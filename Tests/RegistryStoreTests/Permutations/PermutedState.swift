@@ -71,7 +71,9 @@ extension PermutedWorld {
         let digests = Self.users.map(digest)
         return """
             SELECT * FROM (
-                SELECT concat_ws(' ', 'installation', install_id, state, coalesce(token, '-'), coalesce(user_id, '-'),
+                SELECT concat_ws(' ', 'installation', install_id, state, CASE
+                        WHEN provider = 'apns' THEN convert_from(decode(coalesce(token, '2d'), 'hex'), 'UTF8')
+                        ELSE coalesce(token, '-') END, coalesce(user_id, '-'),
                     coalesce(session_id, '-'), install_id || ':g' || generation, install_id || ':g' ||
                     registration_generation, install_id || ':g' || epoch, locale,
                     topic_choices::text, topics::text, session_expires_at IS NOT NULL, registrant IS NULL) AS line
@@ -79,6 +81,9 @@ extension PermutedWorld {
                 UNION ALL
                 SELECT concat_ws(' ', 'replaced', install_id, 'by', probably_replaced_by) FROM installation
                 WHERE app_id = 1 AND install_id = ANY (\(phones)) AND probably_replaced_by IS NOT NULL
+                UNION ALL
+                SELECT concat_ws(' ', 'typed', install_id, kind) FROM typed_token
+                WHERE app_id = 1 AND install_id = ANY (\(phones))
                 UNION ALL
                 SELECT concat_ws(' ', 'owner', user_id, install_id, coalesce(session_id, '-'), left_at IS NULL)
                 FROM installation_owner WHERE app_id = 1 AND install_id = ANY (\(phones))

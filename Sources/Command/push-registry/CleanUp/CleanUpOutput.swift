@@ -32,7 +32,8 @@ extension CleanUpReport {
 
     private var upkeep: [String] {
         [
-            (tombstones, "tombstones deleted"), (historyRemoved, "rows of old history deleted"),
+            (tombstones, "tombstones deleted"), (counts.typedTokens, "expired tokens deleted"),
+            (historyRemoved, "rows of old history deleted"),
             (partitionsDropped, "partitions of old history dropped"), (partitionsMade, "partitions created"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
     }
@@ -88,6 +89,7 @@ extension CleanUpCounts {
 extension CleanUpCounts {
     fileprivate var byStep: [String: Int] {
         Dictionary(uniqueKeysWithValues: CleanUpStep.allCases.map { ($0.rawValue, self[$0]) })
+            .merging(["typedTokens": typedTokens]) { $1 }
     }
 }
 

@@ -70,13 +70,15 @@ enum MetricDescriptions {
             "Apps whose stored policy this version cannot use: their calls get 503. Every process reports the same."),
         MetricDescription(
             "cleanup_last_finished_timestamp_seconds", .gauge,
-            "When the last night job over all apps finished, in Unix time, read every 15 seconds like the next three."),
+            "When the last night job over all apps finished, in Unix time, read every 15 seconds like the next four."),
         MetricDescription("cleanup_last_duration_seconds", .gauge, "How long that run took."),
         MetricDescription(
             "cleanup_last_refused_apps", .gauge,
             "Apps that it skipped, because it would have retired too large a share of their active installations."),
         MetricDescription(
             "cleanup_last_installations", .gauge, "Installations that it changed, by `app` and `step`."),
+        MetricDescription(
+            "cleanup_last_typed_tokens", .gauge, "Expired typed tokens that it deleted, by `app`."),
         MetricDescription(
             "rollup_deltas_folded_total", .counter, "Deltas that this process folded into the roll-up."),
         MetricDescription(

@@ -72,8 +72,11 @@ struct RegistryGauges: Service, CustomStringConvertible {
         Gauge(label: "cleanup_last_duration_seconds").record(result.finishedAt - result.startedAt)
         Gauge(label: "cleanup_last_refused_apps").record(result.refusedApps)
         for count in result.counts {
-            Gauge(label: "cleanup_last_installations", dimensions: [("app", count.app), ("step", count.step)])
-                .record(count.installations)
+            let gauge =
+                count.step == "typedTokens"
+                ? Gauge(label: "cleanup_last_typed_tokens", dimensions: [("app", count.app)])
+                : Gauge(label: "cleanup_last_installations", dimensions: [("app", count.app), ("step", count.step)])
+            gauge.record(count.count)
         }
     }
 }

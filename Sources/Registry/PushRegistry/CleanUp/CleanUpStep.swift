@@ -86,9 +86,10 @@ public enum CleanUpStep: String, CaseIterable, Sendable {
     }
 }
 
-/// The number of installations of each step.
+/// The number of installations of each step, and of typed tokens that had expired and were deleted.
 public struct CleanUpCounts: Hashable, Sendable {
     private var counts: [CleanUpStep: Int] = [:]
+    public var typedTokens = 0
 
     public init() {}
 
@@ -97,6 +98,7 @@ public struct CleanUpCounts: Hashable, Sendable {
         set { counts[step] = newValue }
     }
 
+    /// Of installations.
     public var total: Int { counts.values.reduce(0, +) }
 
     /// The number of installations that a judgement retires.
@@ -105,6 +107,7 @@ public struct CleanUpCounts: Hashable, Sendable {
     public static func + (left: CleanUpCounts, right: CleanUpCounts) -> CleanUpCounts {
         var sum = left
         for step in CleanUpStep.allCases { sum[step] += right[step] }
+        sum.typedTokens += right.typedTokens
         return sum
     }
 }

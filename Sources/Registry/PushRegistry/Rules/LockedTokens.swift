@@ -166,8 +166,8 @@ extension Installation {
         guard let after, after.mayHaveTypedTokens else { return TokenKind.allCases }
         // The epoch changes with the owner, and when another installation takes the token.
         guard before.epoch != after.epoch || before.owner?.userID != after.owner?.userID else { return [] }
-        let isLogout = after.registrationGeneration == before.registrationGeneration
-        return isLogout ? TokenKind.allCases.filter { !$0.outlivesOwner } : TokenKind.allCases
+        let staysActive = after.state == .active && after.registrationGeneration == before.registrationGeneration
+        return staysActive ? TokenKind.allCases.filter { !$0.outlivesOwner } : TokenKind.allCases
     }
 
     var mayHaveTypedTokens: Bool { provider.isApple && (state == .active || state == .suspect) }

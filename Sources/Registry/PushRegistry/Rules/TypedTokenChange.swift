@@ -49,6 +49,7 @@ public struct TypedTokenChange: Sendable {
             tokens.remove(name, on: key)
             return []
         case .put(let sent, let environment):
+            guard present.provider.isApple else { throw .otherProvider }
             let moved = try tokens.put(sent.in(environment ?? present.provider), on: key)
             return moved.compactMap { moved in
                 installations[moved.holder].map { TokenEvent(moved, from: $0, by: actor, at: now) }
@@ -70,7 +71,6 @@ public struct TypedTokenChange: Sendable {
             throw .outdated(generation: requester.visibleGeneration(of: present))
         }
         guard present.state == .active else { throw .notActive }
-        guard present.provider.isApple else { throw .otherProvider }
         return present
     }
 }

@@ -4,11 +4,13 @@ import StrictJSON
 /// The members of a record that a caller may see (R14).
 struct RecordAudience {
     let showsToken: Bool
+    let showsTypedTokens: Bool
     let showsReplacement: Bool
     let explainsReachability: Bool
 
     init(_ caller: Caller) {
         showsToken = caller.has(any: [.service, .sender])
+        showsTypedTokens = caller.has(any: [.service, .sender, .support])
         showsReplacement = caller.isService
         explainsReachability = caller.readsAllUsers
     }
@@ -21,6 +23,7 @@ extension JSONWriter {
             writer.member("installId", installation.key.installID.rawValue)
             writer.member("provider", installation.provider.rawValue)
             if audience.showsToken { writer.address(record) }
+            if audience.showsTypedTokens { writer.typedTokens(record.tokens, showingText: audience.showsToken) }
             writer.member("userId", installation.owner?.userID.rawValue)
             writer.member("sessionId", installation.owner?.session?.id.rawValue)
             writer.member("sessionExpiresAt", installation.owner?.session?.expiresAt?.description)

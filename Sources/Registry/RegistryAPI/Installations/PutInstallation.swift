@@ -60,7 +60,7 @@ extension RegistryService {
         return (sent, call)
     }
 
-    private func authority(
+    func authority(
         of request: ServerRequest, on installID: InstallID, in call: AppCall
     ) -> RegistrationClaim.Authority {
         guard call.caller.hasPublishableKey else { return .owner }
@@ -95,6 +95,7 @@ extension RegistryService {
             writer.member("userId", sent.claim.owner?.userID.rawValue)
             let silence = call.app.policy.staleAfter[outcome.provider]
             writer.member("registerAgainBefore", outcome.lastSeenAt.advanced(by: silence).description)
+            if let expired = outcome.expiredTokens { writer.member("expired", expired) }
             writer.member("epoch", names.epoch)
             writer.member("deliveryKey", names.deliveryKey.text)
         }

@@ -4,7 +4,8 @@ import StrictJSON
 
 /// The body of `PUT /v1/apps/{app}/installations/{installId}`: token, settings and device of one installation.
 ///
-/// Unknown members are ignored, and unknown values of settings read as `unknown`. All other faults are reported.
+/// Unknown members are ignored, and unknown values of settings read as `unknown`. All other faults are reported, also
+/// those of typed tokens: one that is dropped silently would be lost.
 struct RegistrationBody: Sendable {
     /// The JSON text.
     let bytes: [UInt8]
@@ -48,19 +49,21 @@ struct RegistrationBody: Sendable {
     func read() throws -> RegistrationRequest {
         let document = try JSONDocument(bytes)
         let root = document.root.object()
-        let (token, keys) = root?.tokenAndKeys() ?? (nil, nil)
+        let (token, provider, keys) = root?.tokenAndKeys() ?? (nil, nil, nil)
         let settings = root?.object("settings")
         let device = root?.object("device", .required)
         let snapshot = Snapshot(
             settings: settings?.notificationSettings() ?? NotificationSettings(),
             device: device?.device(installID, storesAdvertisingID: storesAdvertisingID, links: links))
         let choices = root?.topicChoices() ?? []
+        let tokens = root?.typedTokens(of: provider)
         try document.check()
         guard let token, let snapshot else {
             throw StoreError.failed("a registration lacks a value and a fault")
         }
         return RegistrationRequest(
-            token: token, keys: keys, snapshot: snapshot, topics: TopicChange.tolerated(choices, in: topics))
+            token: token, keys: keys, snapshot: snapshot, topics: TopicChange.tolerated(choices, in: topics),
+            tokens: tokens)
     }
 }
 
@@ -73,9 +76,9 @@ extension Snapshot {
 
 extension JSONObject {
     /// Nil after a fault. Keys are read only for Web Push.
-    fileprivate func tokenAndKeys() -> (Token?, WebPushKeys?) {
+    fileprivate func tokenAndKeys() -> (Token?, Provider?, WebPushKeys?) {
         let (token, provider) = token()
-        return (token, provider == .webPush ? webPushKeys() : nil)
+        return (token, provider, provider == .webPush ? webPushKeys() : nil)
     }
 
     /// The members `token` and `provider`; nil after a fault.

@@ -84,6 +84,7 @@ extension JSONWriter {
                     writer.name(step.rawValue)
                     writer.integer(Int64(result.counts[step]))
                 }
+                writer.member("typedTokens", result.counts.typedTokens)
             }
             writer.member("restored", result.restored)
             writer.member("restorable", result.restorable)

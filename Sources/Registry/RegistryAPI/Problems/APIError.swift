@@ -37,6 +37,9 @@ enum APIError: Error {
     case invalidBody([JSONFault])
     case invalidParameters([ParameterFault])
     case unknownInstallation
+    /// A call about one token requires an active installation.
+    case inactiveInstallation
+    case tooManyTypedTokens
     case unknownKey
     /// The body contains more items than one call may.
     case tooManyItems(max: Int)
@@ -163,6 +166,14 @@ extension APIError {
                 detail: "The path, the query or a header is invalid; errors lists every fault.")
         case .unknownInstallation:
             Problem(.notFound, code: "unknown-installation", detail: "This installation does not exist.")
+        case .inactiveInstallation:
+            Problem(
+                .conflict, code: "not-active",
+                detail: "The installation is not active. Register it; the registration may bring this token.")
+        case .tooManyTypedTokens:
+            Problem(
+                .conflict, code: "too-many-tokens",
+                detail: "The installation has \(SentTypedToken.countMax) such tokens already. Delete one first.")
         case .unknownKey:
             Problem(.notFound, code: "unknown-key", detail: "The app has no such key.")
         case .tooManyItems(let max):
@@ -281,6 +292,7 @@ extension APIError {
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
         case RegistrationRefusal.sessionEnded: self = .sessionEnded
         case RegistrationRefusal.owned: self = .ownedInstallation
+        case let refusal as TypedTokenRefusal: self.init(refusal)
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case DeletionRefusal.outdated(let generation): self = .outdated(generation: generation)
@@ -303,6 +315,29 @@ extension APIError {
         case TopicsPatch.Refusal.notFound: self = .unknownInstallation
         case TopicsPatch.Refusal.credentialEnded: self = .endedCredential
         default: return nil
+        }
+    }
+}
+
+extension APIError {
+    fileprivate init(_ refusal: TypedTokenRefusal) {
+        switch refusal {
+        case .notFound: self = .unknownInstallation
+        case .owned: self = .ownedInstallation
+        case .credentialEnded: self = .endedCredential
+        case .outdated(let generation): self = .outdated(generation: generation)
+        case .notActive: self = .inactiveInstallation
+        case .tooMany: self = .tooManyTypedTokens
+        case .otherProvider:
+            self = .invalidBody([
+                JSONFault(
+                    pointer: "/token", code: .wrongProvider,
+                    detail: "The installation is not of apns or apnsSandbox: only these have such tokens.")
+            ])
+        case .past:
+            self = .invalidBody([
+                JSONFault(pointer: "/expiresAt", code: .outOfRange, detail: "This must be in the future.")
+            ])
         }
     }
 }

@@ -127,7 +127,8 @@ public struct CleanUp: Sendable {
         let months = try historyBefore.map { try history.expired(before: $0) } ?? []
         let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
         return CleanUpReport(
-            runID: nil, apps: plan.results, tombstones: try upkeep.countTombstones(),
+            runID: nil, apps: plan.results(with: try upkeep.countTypedTokens()),
+            tombstones: try upkeep.countTombstones(),
             partitionsMade: historyBefore == nil ? 0 : try Partitions.missing(session),
             partitionsDropped: months.reduce(0) { $0 + $1.partitions.count }
                 + (historyBefore == nil ? 0 : try plan.messages(session, nodes).expired().count),

@@ -30,6 +30,15 @@ struct CleanUpPlan {
     let parts: [Part]
 
     var results: [CleanUpReport.AppResult] { entries.map(\.result) }
+
+    /// - Parameter typedTokens: the expired ones of each app.
+    func results(with typedTokens: [AppNumber: Int]) -> [CleanUpReport.AppResult] {
+        entries.map { entry in
+            var result = entry.result
+            result.counts.typedTokens = typedTokens[entry.app] ?? 0
+            return result
+        }
+    }
     var isRefused: Bool { results.contains(where: \.isRefused) }
     /// The apps that are cleaned up.
     var admitted: [(app: AppNumber, bounds: CleanUpBounds)] {

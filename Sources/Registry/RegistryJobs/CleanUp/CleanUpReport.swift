@@ -10,7 +10,7 @@ public struct CleanUpReport: Sendable {
         public let leaving: Int
         /// Whether the breaker stopped the app: then nothing of it was changed.
         public let isRefused: Bool
-        public let counts: CleanUpCounts
+        public internal(set) var counts: CleanUpCounts
         /// The reason why the app's policy cannot be used; then the app was skipped.
         public var policyFault: String?
         /// The reason why the app's node did not respond, on Citus: the app was skipped from then on.

@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
-/// notifications, choices about deleted topics and unused cells of the roll-up.
+/// typed tokens and notifications, choices about deleted topics and unused cells of the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -25,10 +25,21 @@ struct CleanUpUpkeep {
         }
     }
 
-    /// - Parameter forgotten: called with how many logouts and users were forgotten.
-    func purge(_ forgotten: (Int) throws -> Void) throws {
-        for rows in OldRows.tombstones { try rows.purge(before: apps, in: session, nodes, forgotten) }
+    /// Typed tokens of each app that would be deleted.
+    func countTypedTokens() throws -> [AppNumber: Int] {
+        try apps.reduce(into: [:]) { counts, app in
+            let count = OldRows.typedTokens.count(before: [(app.app, asOf)])
+            counts[app.app] = try session.execute(count.unprepared())[0].decode(0) as Int
+        }
+    }
+
+    /// - Parameters:
+    ///   - forgotten: called with how many logouts and users were forgotten.
+    ///   - expired: called with how many typed tokens of an app were deleted.
+    func purge(_ forgotten: (Int) throws -> Void, _ expired: (AppNumber, Int) throws -> Void) throws {
+        for rows in OldRows.tombstones { try rows.purge(before: apps, in: session, nodes) { try forgotten($1) } }
         try OldRows.holders.purge(before: apps, in: session, nodes)
+        try OldRows.typedTokens.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes, expired)
         for rows in OldRows.notifications {
             try rows.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes)
         }

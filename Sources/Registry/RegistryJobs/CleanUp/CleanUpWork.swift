@@ -192,7 +192,8 @@ struct CleanUpWork {
     /// - Parameter historyBefore: older rows are deleted; nil: history stays.
     func keepUp(_ plan: CleanUpPlan, historyBefore: Timestamp?) throws {
         let upkeep = CleanUpUpkeep(session: session, nodes: nodes, plan)
-        try upkeep.purge { try ledger.count(tombstones: $0, of: run) }
+        try upkeep.purge(
+            { try ledger.count(tombstones: $0, of: run) }, { try ledger.count(typedTokens: $1, of: $0, in: run) })
         if let historyBefore {
             let kept = try nodes.withHistory {
                 let kept = try keepHistory(since: historyBefore)

@@ -43,6 +43,13 @@ struct OldRows {
         table: "installation_owner", rule: "R12", columns: [("user_id", "text"), ("install_id", "text")],
         condition: "t.left_at <= b.since", haveDigests: true)
 
+    /// Expired typed tokens. They count as absent already: a registration that sends one again writes another row, or
+    /// this one with another expiry.
+    static let typedTokens = OldRows(
+        table: "typed_token", rule: "fine print 120",
+        columns: [("install_id", "text"), ("kind", "token_kind"), ("name", "text")],
+        condition: "t.expires_at <= b.since")
+
     /// Expired notifications and dedup ids. No call reads them any more, so no lock of the counter is needed.
     static let notifications = [
         OldRows(
@@ -83,10 +90,10 @@ extension OldRows {
     ///
     /// - Parameters:
     ///   - bounds: the time up to which the rows of each app are old.
-    ///   - removed: called after each transaction with the number of deleted rows.
+    ///   - removed: called after each transaction with the app and the number of deleted rows.
     func purge(
         before bounds: [(app: AppNumber, since: Timestamp)], in session: PostgresSession, _ nodes: CleanUpNodes,
-        _ removed: (Int) throws -> Void = { _ in }
+        _ removed: (AppNumber, Int) throws -> Void = { _, _ in }
     ) throws {
         let since = Dictionary(uniqueKeysWithValues: bounds.map { ($0.app, $0.since) })
         var pace = try CleanUpPace(session)
@@ -100,7 +107,7 @@ extension OldRows {
                         let batch = rest.prefix(pace.batch)
                         rest = rest.dropFirst(batch.count)
                         let count = try pace.run { try delete(Array(batch), of: app, before: since, session) }
-                        if count > 0 { try removed(count) }
+                        if count > 0 { try removed(app, count) }
                     }
                 }
             }

@@ -5,9 +5,10 @@ public struct CleanUpResult: Sendable {
     public struct Count: Hashable, Sendable {
         /// The app's identifier.
         public let app: String
-        /// A step of the job: `stale`, `purged`…
+        /// A step of the job: `stale`, `purged`… or `typedTokens`.
         public let step: String
-        public let installations: Int64
+        /// Of installations, or of deleted tokens.
+        public let count: Int64
     }
 
     /// Seconds since 1970, by PostgreSQL's clock.
@@ -28,7 +29,7 @@ public struct CleanUpResult: Sendable {
         return CleanUpResult(
             startedAt: try run.decode(1), finishedAt: try run.decode(2), refusedApps: try run.decode(3),
             counts: try counts.map { row in
-                Count(app: try row.decode(0), step: try row.decode(1), installations: try row.decode(2))
+                Count(app: try row.decode(0), step: try row.decode(1), count: try row.decode(2))
             })
     }
 }

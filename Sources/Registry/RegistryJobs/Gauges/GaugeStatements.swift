@@ -17,7 +17,8 @@ enum GaugeStatements {
         SELECT a.identifier, s.step, s.count
         FROM cleanup_result c JOIN app a ON a.id = c.app_id
         CROSS JOIN LATERAL (VALUES ('superseded', c.superseded), ('unregistered', c.unregistered),
-            ('sessionEnded', c.session_ended), ('stale', c.stale), ('purged', c.purged)) AS s (step, count)
+            ('sessionEnded', c.session_ended), ('stale', c.stale), ('purged', c.purged),
+            ('typedTokens', c.typed_tokens)) AS s (step, count)
         WHERE c.run_id = $1
         """)
 

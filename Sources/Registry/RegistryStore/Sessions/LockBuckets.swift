@@ -14,6 +14,8 @@ import PushRegistry
 package struct LockBuckets {
     /// Few enough for the lock table of a PostgreSQL with its default settings: it has room for 6,400 locks.
     private static let count: Int32 = 1_024
+    /// A batch with many tokens locks all of them.
+    private static let tokenCount: Int32 = 256
 
     private let app: AppNumber
     private let buckets: [Int32]
@@ -31,7 +33,7 @@ package struct LockBuckets {
     /// exclusively, and then finds its holder.
     init(tokens: some Sequence<TypedTokenAddress>, in app: AppNumber) {
         self.app = app
-        buckets = Set(tokens.map { Self.count + Self.bucket($0.sha256) }).sorted()
+        buckets = Set(tokens.map { Self.count + Self.bucket($0.sha256) % Self.tokenCount }).sorted()
     }
 
     private static func bucket(_ digest: [UInt8]) -> Int32 {

@@ -2,8 +2,8 @@ import PostgresClient
 import PushRegistry
 
 /// What a transaction does before it changes sets of typed tokens: it locks the buckets of the tokens that it adds,
-/// finds their holders, locks these installations, and reads the sets under these locks. So no two installations get one
-/// token (R1), and whoever loses one is locked.
+/// finds their holders, locks these installations, and reads the sets under these locks. So no two installations get
+/// one token (R1), and whoever loses one is locked.
 struct TypedTokenLocks {
     private let app: AppNumber
     private let tokens: [TypedTokenAddress]
@@ -15,8 +15,8 @@ struct TypedTokenLocks {
     /// Locks the buckets of the tokens, after those of users and sessions.
     ///
     /// - Parameter first: what comes before, in the same round trip.
-    /// - Returns: the installations that have a token. They may lose it before they are locked, but no other installation
-    ///   gets it.
+    /// - Returns: the installations that have a token. They may lose it before they are locked, but no other one gets
+    ///   it.
     func holders(
         after first: [PostgresStatement], _ transaction: PostgresTransaction
     ) async throws -> [InstallID] {

@@ -205,6 +205,10 @@ export const lookupTexts = {
   ],
   'event.erased.userErased': ['The user was erased.', 'Der Benutzer wurde gelöscht.'],
   'event.imported.imported': ['An import loaded it.', 'Ein Import lud sie.'],
+  'event.tokenMoved': [
+    'Another installation got its token of the kind {kind}.',
+    'Eine andere Installation bekam ihr Token der Art {kind}.',
+  ],
   'event.topicsChanged.topicsPatched': [
     'Choices about topics changed: {topics}.',
     'Die Wahl von Themen änderte sich: {topics}.',

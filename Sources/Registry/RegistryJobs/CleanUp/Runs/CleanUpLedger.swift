@@ -68,6 +68,12 @@ struct CleanUpLedger {
         }
     }
 
+    /// Adds to the typed tokens of an app that were deleted.
+    func count(typedTokens: Int, of app: AppNumber, in run: Int32) throws {
+        _ = try session.execute(
+            PostgresStatement(CleanUpLedgerStatements.countTypedTokens, run, app.rawValue, Int64(typedTokens)))
+    }
+
     /// Adds to a run's counts besides installations.
     func count(
         tombstones: Int = 0, partitionsMade: Int = 0, partitionsDropped: Int = 0, historyRemoved: Int = 0, of run: Int32
@@ -111,9 +117,10 @@ struct CleanUpLedger {
 }
 
 extension CleanUpCounts {
-    /// Columns in the order of `CleanUpStep.allCases`.
+    /// Columns in the order of `CleanUpStep.allCases`, and that of typed tokens.
     init(_ row: PostgresRow, from first: Int) throws {
         self.init()
         for (index, step) in CleanUpStep.allCases.enumerated() { self[step] = try row.decode(first + index) }
+        typedTokens = try row.decode(first + CleanUpStep.allCases.count)
     }
 }

@@ -48,6 +48,10 @@ enum CleanUpLedgerStatements {
     static let countSteps = PreparedSQL(
         "UPDATE cleanup_result SET \(sql: additions) WHERE run_id = $1 AND app_id = $2")
 
+    /// Clean-up (fine print 120): adds to the deleted typed tokens of an app.
+    static let countTypedTokens = PreparedSQL(
+        "UPDATE cleanup_result SET typed_tokens = typed_tokens + $3 WHERE run_id = $1 AND app_id = $2")
+
     private static let additions = CleanUpStep.allCases.enumerated()
         .map { index, step in
             let column = PostgresSQL(identifier: step.column)
@@ -119,12 +123,14 @@ enum CleanUpLedgerStatements {
         """)
 
     private static func counts(_ table: String) -> PostgresSQL {
-        CleanUpStep.allCases.map { "\(identifier: table).\(identifier: $0.column)" as PostgresSQL }
-            .joined(separator: ", ")
+        counted.map { "\(identifier: table).\(identifier: $0)" as PostgresSQL }.joined(separator: ", ")
     }
 
-    private static let sums = CleanUpStep.allCases
-        .map { "coalesce(sum(\(identifier: $0.column)), 0)::bigint AS \(identifier: $0.column)" as PostgresSQL }
+    private static let counted = CleanUpStep.allCases.map(\.column) + ["typed_tokens"]
+
+    private static let sums =
+        counted
+        .map { "coalesce(sum(\(identifier: $0)), 0)::bigint AS \(identifier: $0)" as PostgresSQL }
         .joined(separator: ", ")
 }
 

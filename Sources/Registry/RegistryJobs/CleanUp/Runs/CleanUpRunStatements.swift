@@ -22,7 +22,7 @@ enum CleanUpRunStatements {
             n.partitions_made, n.partitions_dropped, n.history_removed,
             (SELECT count(*) FROM cleanup_result c WHERE c.run_id = n.id AND ($1 IS NULL OR c.app_id = $1)),
             r.identifier, r.active, r.leaving, r.refused, r.restored, r.restorable,
-            r.superseded, r.unregistered, r.session_ended, r.stale, r.purged
+            r.superseded, r.unregistered, r.session_ended, r.stale, r.purged, r.typed_tokens
         FROM page n LEFT JOIN LATERAL (
             SELECT a.identifier, r.*, \(sql: retired) + r.purged + r.restored AS changed,
                 CASE

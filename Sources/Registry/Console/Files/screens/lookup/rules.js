@@ -95,7 +95,7 @@ export function bands(events, digest) {
   for (const event of events.toReversed()) {
     const {installId, userId, state, at} = event;
     const isHolder = band?.installId === installId;
-    if (event.tokenSha256 !== digest || ['superseded', 'deleted', 'erased'].includes(event.event)) {
+    if (event.tokenSha256 !== digest || ['superseded', 'deleted', 'erased', 'tokenMoved'].includes(event.event)) {
       if (!isHolder) continue;
       Object.assign(band, {to: at, end: event});
       band = null;

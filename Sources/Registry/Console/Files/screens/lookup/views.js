@@ -161,9 +161,10 @@ function timeline(screen, path, first) {
 
 /** One plain sentence. The service may record kinds and reasons that are younger than this page. */
 function sentence({event, reason, userId, previousUserId, topics = []}) {
-  const key = `event.${event}.${reason}`;
+  const key = event === 'tokenMoved' ? 'event.tokenMoved' : `event.${event}.${reason}`;
+  const kind = h('code', {}, foreign(reason));
   return hasText(key)
-    ? parts(key, {user: person(userId), previous: person(previousUserId), topics: list(topics)})
+    ? parts(key, {user: person(userId), previous: person(previousUserId), topics: list(topics), kind})
     : h('code', {}, foreign(`${event}, ${reason}`));
 }
 
