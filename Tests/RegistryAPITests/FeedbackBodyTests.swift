@@ -29,6 +29,17 @@ struct FeedbackBodyTests {
         #expect(body.items[2].addresses.map(\.provider) == [.apns, .apnsSandbox, .fcm, .huawei])
     }
 
+    @Test func kind_namesTypedTokens_ofEitherEnvironment() async throws {
+        let body = try FeedbackBody.read(
+            #"[{"token":"AAAAAAAAAAAAAAAA","kind":"voip","reason":"x"},"#
+                + #"{"installId":"i","kind":"liveActivity","name":"n","reason":"x"},"#
+                + #"{"token":"AAAAAAAAAAAAAAAA","kind":"widget","provider":"apnsSandbox","reason":"x"}]"#)
+        #expect(body.items.map(\.kind) == [.voip, .liveActivity, .widget])
+        #expect(body.items.map(\.name) == [nil, "n", nil])
+        #expect(body.items.map(\.provider) == [nil, nil, .apnsSandbox])
+        #expect(body.items.map { $0.addresses.map(\.provider) } == [[.apns, .apnsSandbox], [], [.apnsSandbox]])
+    }
+
     @Test(arguments: [("410", "410"), ("410.0", "410"), ("4.1e2", "410"), (#""410""#, "410"), ("1.5", "1.5")])
     func reason_isTheSame_asNumberOrString(sent: String, reason: String) async throws {
         let body = try FeedbackBody.read(#"[{"installId":"i","reason":\#(sent)}]"#)
@@ -44,6 +55,10 @@ struct FeedbackBodyTests {
         (#"{"installId":"i","reason":"x","generation":-1}"#, "/generation"), ("7", ""),
         (#"{"installId":"i","reason":"x","reason":"y"}"#, "/reason"),
         (#"{"installId":"i","reason":"\ud800"}"#, "/reason"),
+        (#"{"installId":"i","reason":"x","kind":"pigeon"}"#, "/kind"),
+        (#"{"installId":"i","reason":"x","kind":7}"#, "/kind"),
+        (#"{"installId":"i","reason":"x","name":"n"}"#, "/name"),
+        (#"{"installId":"i","reason":"x","kind":"voip","name":"-"}"#, "/name"),
     ])
     func invalidItem_isReportedByItsIndex(item: String, pointer: String) async throws {
         for text in ["[\(Self.good),\(item),\(Self.good)]", "\(Self.good)\n\(item)\r\n\n\(Self.good)\n"] {

@@ -23,7 +23,7 @@ extension FeedbackItem {
     /// By default: APNs reports token 1 as dead.
     static func make(
         _ reason: String = "Unregistered", token: UInt8? = 1, installID: String? = nil, provider: Provider? = .apns,
-        at: Timestamp? = nil, generation: Int64? = nil
+        at: Timestamp? = nil, generation: Int64? = nil, kind: TokenKind? = nil, name: String? = nil
     ) throws -> FeedbackItem {
         let addresses = token.map { token in
             (provider.map { [$0] } ?? Provider.allCases).map {
@@ -32,18 +32,18 @@ extension FeedbackItem {
         }
         return FeedbackItem(
             installID: try installID.map { try InstallID($0) }, provider: provider, addresses: addresses ?? [],
-            reason: reason, at: at, generation: generation)
+            reason: reason, at: at, generation: generation, kind: kind, name: name)
     }
 }
 
 extension LockedFeedback {
     /// Feedback that arrived at noon.
-    static func make(_ installations: [Installation]) throws -> LockedFeedback {
+    static func make(_ installations: [Installation], tokens: LockedTokens? = nil) throws -> LockedFeedback {
         let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
         // An item that names an installation makes `init` index the installations by id.
         let item = try FeedbackItem.make(installID: "any")
         return LockedFeedback(
-            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, receivedAt: noon,
+            Feedback(of: app, items: [item], actor: "sender:1"), on: installations, tokens: tokens, receivedAt: noon,
             now: noon)
     }
 

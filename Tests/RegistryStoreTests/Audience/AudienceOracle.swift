@@ -9,14 +9,15 @@ struct AudienceOracle {
     var choices: [InstallID: TopicChoices] = [:]
 
     func holds(_ audience: Audience, _ member: FleetMember) -> Bool {
-        isIncluded(audience.include, member) && holds(audience.filter, member)
+        isIncluded(audience, member) && holds(audience.filter, member)
     }
 
-    private func isIncluded(_ include: AudienceInclude, _ member: FleetMember) -> Bool {
-        guard include != .all else { return true }
+    private func isIncluded(_ audience: Audience, _ member: FleetMember) -> Bool {
+        guard audience.include != .all else { return true }
         guard member.state == .active else { return false }
-        guard include == .reachable else { return true }
+        guard audience.include == .reachable else { return true }
         if let expiry = member.sessionExpiresAt, expiry <= asOf { return false }
+        if let kind = audience.tokens?.kind, kind != .liveActivity, kind != .liveActivityStart { return true }
         switch member.snapshot.settings.authorizationStatus {
         case .authorized, .provisional, .ephemeral: return true
         case .unknown: return member.provider == .fcm || member.provider == .huawei

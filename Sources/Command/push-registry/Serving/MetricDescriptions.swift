@@ -62,6 +62,9 @@ enum MetricDescriptions {
             "registry_changes_total", .counter,
             "Changes written to the history by this process, by `event` and `reason`."),
         MetricDescription(
+            "registry_typed_tokens_removed_total", .counter,
+            "Typed tokens, such as those of Live Activities, that providers' verdicts removed, by `kind`."),
+        MetricDescription(
             "registry_active_installations", .gauge,
             "Active installations by `app` and `provider`, read every 15 seconds. Every process reports the same: "
                 + "take the maximum."),

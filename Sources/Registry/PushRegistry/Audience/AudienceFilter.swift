@@ -117,6 +117,19 @@ public enum AudienceInclude: String, CaseIterable, Hashable, Sendable {
     case all
 }
 
+/// Typed tokens that are handed out instead of the main ones. Installations without one are left out; one with several
+/// has a row for each.
+public struct HandedOutTokens: Hashable, Sendable {
+    public let kind: TokenKind
+    /// Nil: tokens under any name, and those without one.
+    public let name: String?
+
+    public init(_ kind: TokenKind, name: String?) {
+        self.kind = kind
+        self.name = name
+    }
+}
+
 /// The installations of an app that a filter selects.
 public struct Audience: Hashable, Sendable {
     public let app: AppNumber
@@ -127,20 +140,24 @@ public struct Audience: Hashable, Sendable {
     public let topics: TopicCatalogue
     /// The app's, for opaque ids.
     public let identityKey: AppIdentityKey
+    /// Nil: the main tokens.
+    public let tokens: HandedOutTokens?
 
     public init(
         app: AppNumber, filter: AudienceFilter, include: AudienceInclude, topics: TopicCatalogue = TopicCatalogue(),
-        identityKey: AppIdentityKey = AppIdentityKey(bytes: [])
+        identityKey: AppIdentityKey = AppIdentityKey(bytes: []), tokens: HandedOutTokens? = nil
     ) {
         self.app = app
         self.filter = filter
         self.include = include
         self.topics = topics
         self.identityKey = identityKey
+        self.tokens = tokens
     }
 
-    public init(_ filter: AudienceFilter, include: AudienceInclude, of app: App) {
+    public init(_ filter: AudienceFilter, include: AudienceInclude, tokens: HandedOutTokens? = nil, of app: App) {
         self.init(
-            app: app.number, filter: filter, include: include, topics: app.topics, identityKey: app.identityKey)
+            app: app.number, filter: filter, include: include, topics: app.topics, identityKey: app.identityKey,
+            tokens: tokens)
     }
 }

@@ -42,6 +42,8 @@ public protocol AudienceStore: Sendable {
 public struct OpaqueID: Hashable, Sendable {
     /// Enough to avoid collisions in any fleet.
     public static let bytesCount = 16
+    /// Of the digest that tells the names of one installation's typed tokens apart.
+    public static let nameBytesCount = 8
 
     public let bytes: [UInt8]
 
@@ -55,12 +57,13 @@ public struct OpaqueID: Hashable, Sendable {
     public var text: String { String(hex: bytes) }
 }
 
-/// The order of an audience's rows, and the row after which they begin; nil: from the first one on.
+/// The order of an audience's rows, and the row after which they begin; nil: from the first one on. Typed tokens of one
+/// installation come in the order of their names, or of digests of these.
 public enum AudiencePosition: Hashable, Sendable {
     /// By installation id: for senders, who see it. An index has this order.
-    case installID(after: InstallID?)
+    case installID(after: InstallID?, name: String? = nil)
     /// By opaque id: for marketing. The database computes the ids of all rows that match, and sorts them.
-    case opaqueID(after: OpaqueID?)
+    case opaqueID(after: OpaqueID?, name: [UInt8] = [])
 
     /// The first row in the order of installation ids.
     public static let start = AudiencePosition.installID(after: nil)
@@ -157,10 +160,26 @@ public struct AudiencePage: Sendable {
         public let userID: String?
         /// In the order of opaque ids only.
         public let opaqueID: OpaqueID?
+        /// In the order of opaque ids, and of typed tokens only: the digest of the token's name.
+        public let nameDigest: [UInt8]
+        /// Nil for a main token.
+        public let typed: Typed?
+
+        /// Of a typed token.
+        public struct Typed: Sendable {
+            /// Empty: it has none.
+            public let name: String
+            public let expiresAt: Timestamp?
+
+            public init(name: String, expiresAt: Timestamp?) {
+                self.name = name
+                self.expiresAt = expiresAt
+            }
+        }
 
         public init(
             installID: InstallID, provider: String, token: Token?, keys: WebPushKeys?, generation: Int64, cell: Int64,
-            userID: String?, opaqueID: OpaqueID?
+            userID: String?, opaqueID: OpaqueID?, nameDigest: [UInt8] = [], typed: Typed? = nil
         ) {
             self.installID = installID
             self.provider = provider
@@ -170,6 +189,8 @@ public struct AudiencePage: Sendable {
             self.cell = cell
             self.userID = userID
             self.opaqueID = opaqueID
+            self.nameDigest = nameDigest
+            self.typed = typed
         }
     }
 

@@ -9,6 +9,11 @@ public enum ExportColumn: Hashable, Sendable {
     /// The number of the installation's cell in the roll-up.
     case cell
     case opaqueID
+    /// Of a typed token.
+    case environment, tokenName, tokenExpiresAt
+    /// Of rows of typed tokens: what `AudiencePosition` has of a row, in its order. An installation id, a space and the
+    /// name; or an opaque id and the name's digest.
+    case place
 
     /// The format of a column's cells.
     public enum Kind: Hashable, Sendable {
@@ -32,7 +37,7 @@ public enum ExportColumn: Hashable, Sendable {
         switch self {
         case .generation, .cell, .field(.utcOffset): .integer
         case .field(.providesAppNotificationSettings): .flag
-        case .field(.lastSeenAt), .field(.createdAt), .sessionExpiresAt: .time
+        case .field(.lastSeenAt), .field(.createdAt), .sessionExpiresAt, .tokenExpiresAt: .time
         case .languages: .json
         case .opaqueID: .opaqueID
         case .field(.location): .location

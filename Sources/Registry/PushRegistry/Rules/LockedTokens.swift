@@ -47,6 +47,13 @@ public struct LockedTokens: Sendable {
         }
     }
 
+    /// Those that have not expired, in any order.
+    func present(on key: InstallationKey) -> [TypedToken] {
+        (sets[key] ?? [:]).values.filter { !$0.isExpired(at: now) }
+    }
+
+    func holder(of address: TypedTokenAddress) -> InstallationKey? { holders[address] }
+
     /// The number of tokens that have not expired.
     public func count(on key: InstallationKey) -> Int {
         (sets[key] ?? [:]).values.count { !$0.isExpired(at: now) }

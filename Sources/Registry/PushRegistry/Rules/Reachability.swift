@@ -35,11 +35,15 @@ public struct Reachability: Hashable, Sendable {
     }
 
     /// Why a push sent at a time would not arrive; empty if it would.
-    public func obstacles(at time: Timestamp) -> [UnreachableReason] {
+    ///
+    /// - Parameter kind: of the typed token to which it is sent; nil for the main token.
+    public func obstacles(at time: Timestamp, to kind: TokenKind? = nil) -> [UnreachableReason] {
         var reasons: [UnreachableReason] = []
         if state != .active { reasons.append(.state(state)) }
         if let sessionExpiresAt, sessionExpiresAt <= time { reasons.append(.sessionExpired) }
-        if !allowsPushes { reasons.append(.authorization(settings.authorizationStatus)) }
+        if kind?.requiresAuthorization ?? true, !allowsPushes {
+            reasons.append(.authorization(settings.authorizationStatus))
+        }
         return reasons
     }
 
@@ -51,6 +55,12 @@ public struct Reachability: Hashable, Sendable {
         case .notDetermined, .denied: settings.authorizationAssumed
         }
     }
+}
+
+extension TokenKind {
+    /// Whether a push to such a token arrives only if the user allows notifications: those of Live Activities are shown
+    /// like these.
+    public var requiresAuthorization: Bool { self == .liveActivityStart || self == .liveActivity }
 }
 
 extension InstallationRecord {

@@ -1,20 +1,22 @@
 import PushRegistry
 import StrictJSON
 
-/// The body of an audience call: `{filter, include?, explain?}` and the call's own members.
+/// The body of an audience call: `{filter, include?, kind?, name?, explain?}` and the call's own members.
 struct AudienceBody<Options: Sendable>: Sendable {
     /// Its segments are not expanded yet.
     let filter: AudienceFilter
     let include: AudienceInclude
     /// Whether the body has `include`.
     let hasInclude: Bool
+    /// Nil: the main tokens.
+    let tokens: HandedOutTokens?
     let explains: Bool
     let options: Options
     /// Pointers into the body.
     let locations: FilterLocations
 
     /// - Parameters:
-    ///   - members: the names of the call's own members, with `explain` if the call supports it.
+    ///   - members: the names of the call's own members, with `kind`, `name` and `explain` if the call supports them.
     ///   - read: reads these members. Nil, or a fault that it adds, makes the body invalid.
     /// - Throws: every fault of the body. An unknown member is a fault.
     static func parse(
@@ -27,13 +29,14 @@ struct AudienceBody<Options: Sendable>: Sendable {
         let reader = FilterReader(vocabulary: vocabulary)
         let filter = root.required("filter").map { reader.filter($0) }
         let include = root.include()
+        let tokens = root.handedOutTokens()
         let explains = root.boolean("explain") ?? false
         let options = try read(root)
         try document.check()
         guard let filter, let options else { throw StoreError.failed("an audience body lacks a value and a fault") }
         return AudienceBody(
-            filter: filter, include: include, hasInclude: root.value("include") != nil, explains: explains,
-            options: options, locations: reader.locations)
+            filter: filter, include: include, hasInclude: root.value("include") != nil, tokens: tokens,
+            explains: explains, options: options, locations: reader.locations)
     }
 }
 
@@ -61,6 +64,16 @@ extension JSONObject {
             return .reachable
         }
         return include
+    }
+
+    /// `kind` and `name`. Nil without a kind, and after a fault.
+    fileprivate func handedOutTokens() -> HandedOutTokens? {
+        guard let kind = tokenKind() else {
+            if value("kind") == nil { refuseNameWithoutKind() }
+            return nil
+        }
+        guard value("name") != nil else { return HandedOutTokens(kind, name: nil) }
+        return tokenName(of: kind).map { HandedOutTokens(kind, name: $0) }
     }
 
     /// The optional page size.

@@ -14,7 +14,7 @@ extension RegistryService {
     func audience<Options: Sendable>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
         let (filter, faults) = try await filters(of: app).expanded(body.filter, in: app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
-        return Audience(filter, include: body.include, of: app)
+        return Audience(filter, include: body.include, tokens: body.tokens, of: app)
     }
 
     func audience(_ query: FilterQuery, of app: App) async throws -> Audience {

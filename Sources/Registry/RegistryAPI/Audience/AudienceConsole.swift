@@ -90,7 +90,7 @@ public struct AudienceConsole: Sendable {
     /// - Parameter fields: names of the API; by default those that a sender gets.
     /// - Throws: `Refusal` for a name that is not a field.
     public func makeExport(_ fields: [String]?, as format: ExportFormat) throws -> Export {
-        let known = fields?.compactMap(ExportField.init).filter { $0 != .id }
+        let known = fields?.compactMap(ExportField.init).filter { $0 != .id && !$0.isOfTypedTokens }
         guard known?.count == fields?.count, known.map({ Set($0).count == $0.count && !$0.isEmpty }) ?? true,
             format == .ndjson || known?.contains(.keys) != true
         else {

@@ -46,7 +46,8 @@ extension AudienceNote {
         let (locations, whole) = (body.locations, "/filter")
         let group = fields.firstIndex(of: .authorizationStatus).map { "/by/\($0)" }
         let isExcluding =
-            !body.hasInclude && (group != nil || audience.filter.fields.contains(.authorizationStatus))
+            !body.hasInclude && audience.tokens?.kind.requiresAuthorization ?? true
+            && (group != nil || audience.filter.fields.contains(.authorizationStatus))
         let excluded = isExcluding ? [excluded(at: locate(locations.authorization ?? group ?? whole))] : []
         return excluded
             + unknown.map { value in

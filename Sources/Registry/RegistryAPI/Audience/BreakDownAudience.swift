@@ -14,7 +14,8 @@ extension RegistryService {
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
-                    bytes, in: vocabulary(of: call.app), members: ["by", "limit", "explain"], BreakdownOptions.init)
+                    bytes, in: vocabulary(of: call.app), members: ["by", "limit", "kind", "name", "explain"],
+                    BreakdownOptions.init)
             }
             let audience = try await audience(body, of: call.app)
             let breakdown = try await audiences.breakDown(

@@ -15,9 +15,9 @@ extension RegistryService {
         ) { request, call in
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {
-                try AudienceBody.parse(bytes, in: vocabulary(of: call.app), members: ["explain", "sample"]) {
-                    SampleOption($0)
-                }
+                try AudienceBody.parse(
+                    bytes, in: vocabulary(of: call.app), members: ["explain", "sample", "kind", "name"],
+                    SampleOption.init)
             }
             let audience = try await audience(body, of: call.app)
             let count = try await audiences.count(audience, explains: body.explains)

@@ -6,8 +6,16 @@ import Receipts
 /// The ids and cursors that a caller sees: senders see the real installation ids, marketing opaque ones. Each sees its
 /// rows in the order of these ids.
 enum InstallationNames {
-    case open(AppNumber)
-    case opaque(OpaqueCursors)
+    case open(AppNumber, isTyped: Bool = false)
+    case opaque(OpaqueCursors, isTyped: Bool = false)
+
+    /// The same for rows of typed tokens, whose cursors tell those of one installation apart.
+    func typed(_ isTyped: Bool) -> InstallationNames {
+        switch self {
+        case .open(let app, _): .open(app, isTyped: isTyped)
+        case .opaque(let cursors, _): .opaque(cursors, isTyped: isTyped)
+        }
+    }
 
     /// The position after the row of a cursor; without one, that of the first row.
     ///
@@ -17,36 +25,49 @@ enum InstallationNames {
         switch (self, text) {
         case (.open, nil): return .start
         case (.opaque, nil): return .opaqueID(after: nil)
-        case (.open(let app), let text?):
+        case (.open(let app, let isTyped), let text?):
             let prefix = "\(app.rawValue)."
-            guard text.hasPrefix(prefix), let last = try? InstallID(String(text.dropFirst(prefix.count))) else {
-                return nil
-            }
-            return .installID(after: last)
-        case (.opaque(let cursors), let text?): return cursors.id(at: text).map { .opaqueID(after: $0) }
+            guard text.hasPrefix(prefix) else { return nil }
+            let parts = text.dropFirst(prefix.count).split(
+                separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == (isTyped ? 2 : 1), let last = try? InstallID(String(parts[0])) else { return nil }
+            return .installID(after: last, name: isTyped ? String(parts[1]) : nil)
+        case (.opaque(let cursors, let isTyped), let text?):
+            let count = OpaqueID.bytesCount
+            guard let place = cursors.place(at: text, bytesCount: count + (isTyped ? OpaqueID.nameBytesCount : 0))
+            else { return nil }
+            return .opaqueID(after: OpaqueID(Array(place.prefix(count))), name: Array(place.dropFirst(count)))
         }
     }
 
     /// The cursor of a row; nil if the page is not in the order of the caller's ids.
     func cursor(of item: AudiencePage.Item) -> String? {
         switch self {
-        case .open: String(decoding: cursorStart, as: UTF8.self) + item.installID.rawValue
-        case .opaque(let cursors): item.opaqueID.map { String(decoding: cursors.cursor($0.bytes), as: UTF8.self) }
+        case .open:
+            String(decoding: cursorStart, as: UTF8.self) + item.installID.rawValue
+                + (item.typed.map { " " + $0.name } ?? "")
+        case .opaque(let cursors, _):
+            item.opaqueID.map { String(decoding: cursors.cursor($0.bytes + item.nameDigest), as: UTF8.self) }
         }
     }
 
-    /// The prefix of an open cursor; the installation id follows.
+    /// The prefix of an open cursor; the installation id follows, and a space and the name of a typed token.
     var cursorStart: [UInt8] {
-        if case .open(let app) = self { Array("\(app.rawValue).".utf8) } else { [] }
+        if case .open(let app, _) = self { Array("\(app.rawValue).".utf8) } else { [] }
     }
 
     /// The column from which a cursor is made.
     var cursorColumn: ExportColumn {
-        if case .open = self { .installID } else { .opaqueID }
+        switch self {
+        case .open(_, isTyped: true), .opaque(_, isTyped: true): .place
+        case .open: .installID
+        case .opaque: .opaqueID
+        }
     }
 }
 
-/// Cursors of opaque ids: the id, and a tag by which those of other apps and invented ones are refused.
+/// Cursors of opaque ids: the id, the digest of a typed token's name, and a tag by which those of other apps and
+/// invented ones are refused.
 struct OpaqueCursors {
     private static let tagBytes = 8
 
@@ -69,17 +90,19 @@ struct OpaqueCursors {
     }
 
     /// Nil for a text that is not a cursor of this app.
-    func id(at text: String) -> OpaqueID? {
+    ///
+    /// - Parameter bytesCount: of a row's place.
+    func place(at text: String, bytesCount: Int) -> [UInt8]? {
         let digits = Array(text.utf8)
-        guard digits.count == 2 * (OpaqueID.bytesCount + Self.tagBytes) else { return nil }
+        guard digits.count == 2 * (bytesCount + Self.tagBytes) else { return nil }
         var bytes: [UInt8] = []
-        for start in stride(from: 0, to: 2 * OpaqueID.bytesCount, by: 2) {
+        for start in stride(from: 0, to: 2 * bytesCount, by: 2) {
             guard let high = digits[start].hexDigitValue, let low = digits[start + 1].hexDigitValue else { return nil }
             bytes.append(high << 4 | low)
         }
         // A cursor reveals nothing and allows nothing, so the comparison need not take constant time.
         guard cursor(bytes) == digits else { return nil }
-        return OpaqueID(bytes)
+        return bytes
     }
 }
 

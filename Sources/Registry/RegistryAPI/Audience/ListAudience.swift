@@ -17,7 +17,8 @@ extension RegistryService {
             let names = names(for: call)
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
-                    bytes, in: vocabulary(of: call.app), members: ["limit", "after", "explain", "message"]
+                    bytes, in: vocabulary(of: call.app),
+                    members: ["limit", "after", "explain", "message", "kind", "name"]
                 ) { root in
                     try PageOptions(root, names, call.caller)
                 }
@@ -83,6 +84,7 @@ private struct PageOptions {
 extension JSONObject {
     /// The position at which the rows begin; nil after a fault.
     func position(_ name: StaticString, _ names: InstallationNames) -> AudiencePosition? {
+        let names = names.typed(self.value("kind") != nil)
         guard let value = value(name) else { return names.position(after: nil) }
         guard let text = value.string(scalarsMax: 4 * Device.textScalarsMax) else { return nil }
         guard let position = names.position(after: text) else {
@@ -121,6 +123,11 @@ extension JSONWriter {
                 writer.member("installId", item.installID.rawValue)
                 writer.member("provider", item.provider)
                 writer.member("token", item.token?.text)
+                if let typed = item.typed {
+                    writer.member("environment", item.token?.provider.environment)
+                    writer.member("name", typed.name.isEmpty ? nil : typed.name)
+                    writer.member("expiresAt", typed.expiresAt?.description)
+                }
                 writer.member("generation", item.generation)
                 if let keys = item.keys { writer.keys(keys) }
                 if let receipt { writer.member("receipt", receipt) }

@@ -4,11 +4,11 @@ import StrictJSON
 
 extension FeedbackItem {
     private static let members: [StaticString] = [
-        "token", "installId", "provider", "reason", "timestamp", "generation", "message", "receipt",
+        "token", "installId", "provider", "reason", "timestamp", "generation", "message", "receipt", "kind", "name",
     ]
 
-    /// Parses `{token or installId, provider?, reason, timestamp?, generation?, message?, receipt?}`. Nil after a
-    /// fault.
+    /// Parses `{token or installId, provider?, kind?, name?, reason, timestamp?, generation?, message?, receipt?}`. Nil
+    /// after a fault.
     init?(_ value: JSONValue, of app: AppNumber, receivedAt: Timestamp) {
         guard let item = value.object() else { return nil }
         item.refuseUnknownMembers(besides: Self.members)
@@ -18,10 +18,14 @@ extension FeedbackItem {
         let generation = item.integer("generation", in: 0...Int64.max)
         let message = item.string("message", scalarsMax: Device.textScalarsMax)
         let receipt = item.string("receipt", scalarsMax: Device.textScalarsMax)
+        let kind = item.tokenKind()
+        let name = item.value("name") == nil ? nil : kind.flatMap { item.tokenName(of: $0) }
+        if item.value("kind") == nil { item.refuseNameWithoutKind() }
         guard let subject, let reason else { return nil }
         self.init(
             installID: subject.installID, provider: subject.provider, addresses: subject.addresses, reason: reason,
-            at: at, generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt)
+            at: at, generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt,
+            kind: kind, name: name)
     }
 }
 
@@ -32,7 +36,8 @@ private struct FeedbackSubject {
 }
 
 extension JSONObject {
-    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead.
+    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead; if
+    /// it names a kind of typed tokens, that of the token's environment.
     fileprivate func subject(of app: AppNumber) -> FeedbackSubject? {
         let text = string("token", scalarsMax: Token.charactersMax)
         let name = string("installId", scalarsMax: Device.textScalarsMax)
@@ -44,7 +49,10 @@ extension JSONObject {
         }
         let installID = name.flatMap { name in parsed("installId") { () throws(InvalidValue) in try InstallID(name) } }
         guard let provider, text != nil || installID != nil else { return nil }
-        let candidates = namesProvider || installID == nil ? [provider] : Provider.allCases
+        let isTyped = value("kind") != nil
+        let candidates =
+            namesProvider || installID == nil && !isTyped
+            ? [provider] : isTyped ? Provider.allCases.filter(\.isApple) : Provider.allCases
         guard let addresses = text.map({ addresses($0, among: candidates, of: app) }) ?? [] else { return nil }
         return FeedbackSubject(
             installID: installID, provider: candidates.count == 1 ? provider : nil, addresses: addresses)

@@ -28,29 +28,50 @@ struct AudienceSource {
             """
         let installations = installations(audience, at: asOf)
         return AudienceSource(
-            from: "installation CROSS JOIN LATERAL \(sql: subscriptions) AS subscription (topic)",
+            from: "\(sql: installations.from) CROSS JOIN LATERAL \(sql: subscriptions) AS subscription (topic)",
             condition: installations.condition)
     }
 
-    /// The rows of installations, which have every field.
+    /// The rows of installations, which have every field; or a row for each typed token that is handed out.
     static func installations(_ audience: Audience, at asOf: Timestamp) -> AudienceSource {
-        AudienceSource(
-            from: "installation",
-            condition: "app_id = \(audience.app.rawValue)\(sql: included(audience.include, at: asOf))")
+        let typed = audience.tokens.map { tokens -> PostgresSQL in
+            """
+             JOIN \(sql: handedOut(tokens, of: audience.app, at: asOf)) AS handed_out \
+            ON token_app_id = app_id AND token_install_id = install_id
+            """
+        }
+        return AudienceSource(
+            from: "installation\(sql: typed ?? "")",
+            condition: "app_id = \(audience.app.rawValue)\(sql: included(audience, at: asOf))")
     }
 
-    private static func included(_ include: AudienceInclude, at asOf: Timestamp) -> PostgresSQL {
-        switch include {
+    /// The typed tokens that are handed out, of installations in any state: they have not expired and are not held.
+    private static func handedOut(_ tokens: HandedOutTokens, of app: AppNumber, at asOf: Timestamp) -> PostgresSQL {
+        let name = tokens.name.map { name -> PostgresSQL in " AND name = \(name)" }
+        return """
+            (SELECT app_id AS token_app_id, install_id AS token_install_id, name AS token_name, \
+            provider AS token_provider, token AS token_text, expires_at AS token_expires_at FROM typed_token \
+            WHERE app_id = \(app.rawValue) AND kind = \(sql: PostgresSQL(literal: tokens.kind.rawValue)) \
+            AND NOT held AND (expires_at IS NULL OR expires_at > \(asOf.postgres))\(sql: name ?? ""))
+            """
+    }
+
+    private static func included(_ audience: Audience, at asOf: Timestamp) -> PostgresSQL {
+        switch audience.include {
         case .all: ""
         case .active: " AND state = 'active'"
-        case .reachable: " AND state = 'active' AND \(sql: isReachable(at: asOf))"
+        case .reachable: " AND state = 'active' AND \(sql: isReachable(at: asOf, to: audience.tokens?.kind))"
         }
     }
 
-    /// Whether an active installation is reachable, as `InstallationRecord.isReachable` has it.
-    static func isReachable(at asOf: Timestamp) -> PostgresSQL {
+    /// Whether a push reaches an active installation, as `Reachability` has it.
+    private static func isReachable(at asOf: Timestamp, to kind: TokenKind?) -> PostgresSQL {
+        let isInSession: PostgresSQL = "(session_expires_at IS NULL OR session_expires_at > \(asOf.postgres))"
+        return kind?.requiresAuthorization ?? true ? "\(sql: isInSession) AND \(sql: allowsPushes)" : isInSession
+    }
+
+    private static var allowsPushes: PostgresSQL {
         """
-        (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres)) AND \
         (settings & 15 IN (\(sql: codes(of: [.authorized, .provisional, .ephemeral]))) OR settings >> 48 & 15 = 1 \
         OR settings & 15 = \(sql: codes(of: [.unknown])) AND provider NOT IN ('apns', 'apnsSandbox'))
         """

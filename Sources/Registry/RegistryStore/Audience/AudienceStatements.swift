@@ -43,12 +43,15 @@ struct AudienceStatements {
     }
 
     func page(from position: AudiencePosition, limit: Int) -> PostgresSQL {
-        """
-        \(sql: with(audience.filter.fields))
-        SELECT install_id, provider::text, token, p256dh, auth, generation, cell, user_id, \
-        \(sql: order(of: position)) AS place \(sql: matching(audience.filter.fields))\
-        \(sql: beyond(position)) ORDER BY place LIMIT \(Int64(limit))
-        """
+        let typed: PostgresSQL = audience.tokens == nil ? "" : ", token_name, token_expires_at, token_provider::text"
+        let columns = [ExportColumn.token, .p256dh, .auth, .generation, .cell, .userID].map { cell($0, position) }
+        return """
+            \(sql: with(audience.filter.fields))
+            SELECT install_id, provider::text, \(sql: columns.joined(separator: ", ")), \
+            \(sql: position.isOfOpaqueIDs ? place : "NULL::bytea") AS place\(sql: typed) \
+            \(sql: matching(audience.filter.fields))\(sql: beyond(position)) \
+            ORDER BY \(sql: position.isOfOpaqueIDs ? "place" : order(of: position)) LIMIT \(Int64(limit))
+            """
     }
 
     /// The zones of the installations, for `waves`.
@@ -96,7 +99,7 @@ struct AudienceStatements {
         let fields = Set(columns.compactMap { if case .field(let field) = $0 { field } else { nil } })
         let used = audience.filter.fields.union(fields)
         return """
-            \(sql: with(used)) SELECT \(sql: columns.map(cell).joined(separator: ", ")) \
+            \(sql: with(used)) SELECT \(sql: columns.map { cell($0, position) }.joined(separator: ", ")) \
             \(sql: matching(used))\(sql: beyond(position)) ORDER BY \(sql: order(of: position))
             """
     }
@@ -126,26 +129,41 @@ extension AudienceStatements {
 
     private func order(of position: AudiencePosition) -> PostgresSQL {
         switch position {
-        case .installID: "install_id"
-        case .opaqueID: opaqueID
+        case .installID: audience.tokens == nil ? "install_id" : "install_id, token_name"
+        case .opaqueID: place
         }
     }
 
     private func beyond(_ position: AudiencePosition) -> PostgresSQL {
         switch position {
-        case .installID(let last): last.map { " AND install_id > \($0.rawValue)" } ?? ""
-        case .opaqueID(let last): last.map { " AND \(sql: opaqueID) > \($0.bytes)" } ?? ""
+        case .installID(let last?, nil): " AND install_id > \(last.rawValue)"
+        case .installID(let last?, let name?): " AND (install_id, token_name) > (\(last.rawValue), \(name))"
+        case .opaqueID(let last?, let name): " AND \(sql: place) > \(last.bytes + name)"
+        case .installID(nil, _), .opaqueID(nil, _): ""
         }
+    }
+
+    /// What orders rows for marketing: the opaque id, and of a typed token the digest of its name.
+    private var place: PostgresSQL {
+        guard audience.tokens != nil else { return opaqueID }
+        // No installation id begins with this byte.
+        return """
+            \(sql: opaqueID) || substr(sha256(\(opaqueKey)::bytea || '\\x00' || convert_to(token_name, 'UTF8')), 1, \
+            \(Int32(OpaqueID.nameBytesCount)))
+            """
+    }
+
+    private var opaqueKey: [UInt8] {
+        let key = SymmetricKey(derivedFrom: audience.identityKey.bytes, for: "opaque ids")
+        return key.withUnsafeBytes { Array($0.prefix(OpaqueID.bytesCount)) }
     }
 
     /// The `OpaqueID` of a row. A digest of key and id without an HMAC, whose two rounds cost twice as much: half of
     /// the digest does not let anybody continue it. With a key of 16 bytes, a UUID fits into one block of SHA-256.
     private var opaqueID: PostgresSQL {
-        let key = SymmetricKey(derivedFrom: audience.identityKey.bytes, for: "opaque ids")
-        let bytes = key.withUnsafeBytes { Array($0.prefix(OpaqueID.bytesCount)) }
-        return """
-            substr(sha256(\(bytes)::bytea || convert_to(install_id, 'UTF8')), 1, \(Int32(OpaqueID.bytesCount)))
-            """
+        """
+        substr(sha256(\(opaqueKey)::bytea || convert_to(install_id, 'UTF8')), 1, \(Int32(OpaqueID.bytesCount)))
+        """
     }
 
     /// The key of a group: equal versions are one group, however they are written.
@@ -181,15 +199,21 @@ extension AudienceStatements {
     }
 
     /// A value in the form of its column's `kind`: the database has enough to do.
-    private func cell(_ column: ExportColumn) -> PostgresSQL {
+    private func cell(_ column: ExportColumn, _ position: AudiencePosition) -> PostgresSQL {
         switch column {
         case .installID: "install_id"
         case .opaqueID: opaqueID
+        case .token where audience.tokens != nil: "token_text"
+        case .p256dh where audience.tokens != nil, .auth where audience.tokens != nil: "NULL::text"
+        case .environment: "CASE token_provider WHEN 'apns' THEN 'production' ELSE 'sandbox' END"
+        case .tokenName: "nullif(token_name, '')"
+        case .tokenExpiresAt: "token_expires_at"
+        case .place: position.isOfOpaqueIDs ? place : "install_id || ' ' || token_name"
         case .token: "token"
-        case .generation: "generation"
-        case .userID: "user_id"
         case .p256dh: "p256dh"
         case .auth: "auth"
+        case .generation: "generation"
+        case .userID: "user_id"
         case .cell: "cell"
         case .keychainID: "keychain_id"
         case .vendorID: "vendor_id"
@@ -211,17 +235,27 @@ extension AudienceStatements {
 }
 
 extension AudiencePage.Item {
-    init(_ row: PostgresRow, from position: AudiencePosition) throws {
+    /// - Parameter isTyped: whether typed tokens are handed out.
+    init(_ row: PostgresRow, isTyped: Bool) throws {
         let provider = try row.decode(1, as: String.self)
-        let (token, known) = (try row.decode(2, as: String?.self), Provider(rawValue: provider))
+        let (text, issuer) = (try row.decode(2, as: String?.self), try isTyped ? row.decode(11) : provider)
         let (p256dh, auth) = (try row.decode(3, as: String?.self), try row.decode(4, as: String?.self))
         var keys: WebPushKeys?
         if let p256dh, let auth { keys = try WebPushKeys(p256dh: p256dh, auth: auth) }
+        let place = try row.decode(8, as: [UInt8]?.self) ?? []
         self.init(
             installID: try InstallID(row.decode(0)), provider: provider,
-            token: try known.flatMap { provider in try token.map { try Token($0, of: provider) } }, keys: keys,
-            generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7),
-            opaqueID: position.isOfOpaqueIDs ? OpaqueID(try row.decode(8)) : nil)
+            token: try Provider(rawValue: issuer).flatMap { provider in try text.map { try Token($0, of: provider) } },
+            keys: keys, generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7),
+            opaqueID: OpaqueID(Array(place.prefix(OpaqueID.bytesCount))),
+            nameDigest: Array(place.dropFirst(OpaqueID.bytesCount)), typed: try isTyped ? Typed(row) : nil)
+    }
+}
+
+extension AudiencePage.Item.Typed {
+    fileprivate init(_ row: PostgresRow) throws {
+        self.init(
+            name: try row.decode(9), expiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init))
     }
 }
 

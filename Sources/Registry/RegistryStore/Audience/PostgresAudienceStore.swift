@@ -79,7 +79,8 @@ public struct PostgresAudienceStore: AudienceStore {
             $0.page(from: position, limit: limit + 1)
         } decode: { rows, asOf, plan, _, _ in
             AudiencePage(
-                asOf: asOf, items: try rows.prefix(limit).map { try AudiencePage.Item($0, from: position) },
+                asOf: asOf,
+                items: try rows.prefix(limit).map { try AudiencePage.Item($0, isTyped: audience.tokens != nil) },
                 hasMore: rows.count > limit, plan: plan)
         }
     }

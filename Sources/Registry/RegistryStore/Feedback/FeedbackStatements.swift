@@ -56,6 +56,49 @@ enum FeedbackStatements {
 
     private static let isWanted: PostgresSQL = "i.app_id = $1 AND i.install_id = w.install_id"
 
+    // MARK: Typed tokens
+
+    /// POST …/feedback (R9): the installations that have a token of the kinds `$2` and digests `$3`, and the
+    /// installations `$4`.
+    private static let readTyped = PreparedSQL(
+        """
+        SELECT \(sql: InstallationColumns.list)
+        FROM (\(sql: wantedTyped) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
+        """)
+
+    private static let lockTyped = PreparedSQL(
+        """
+        SELECT i.*
+        FROM (\(sql: wantedTyped) ORDER BY install_id) AS w
+        CROSS JOIN LATERAL (
+            SELECT \(sql: InstallationColumns.list) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
+        """)
+
+    private static let readSets = PreparedSQL(
+        """
+        SELECT \(sql: TypedTokenStatements.columns)
+        FROM (\(sql: wantedTyped)) AS w
+            JOIN typed_token t ON t.app_id = $1 AND t.install_id = w.install_id
+        """)
+
+    private static let wantedTyped: PostgresSQL = """
+        SELECT h.install_id
+        FROM unnest($2::text[]::token_kind[], $3::bytea[]) AS k (kind, token_sha256)
+        CROSS JOIN LATERAL (
+            SELECT install_id FROM typed_token
+            WHERE app_id = $1 AND kind = k.kind AND token_sha256 = k.token_sha256 OFFSET 0) AS h
+        UNION SELECT k.install_id FROM unnest($4::text[]) AS k (install_id)
+        """
+
+    /// The installations before their sets: a set that changes in between belongs to another revision.
+    static func read(_ subjects: LockedFeedback.TypedSubjects, in app: AppNumber, locking: Bool) -> [PostgresStatement]
+    {
+        let (addresses, ids) = (Array(subjects.addresses), subjects.installIDs.map(\.rawValue))
+        return [locking ? lockTyped : readTyped, readSets].map {
+            PostgresStatement($0, app.rawValue, addresses.map(\.kind.rawValue), addresses.map(\.sha256), ids)
+        }
+    }
+
     // MARK: Statements
 
     /// Items that can change nothing cost no look-up. A token that occurs twice costs one.
@@ -79,7 +122,7 @@ enum FeedbackStatements {
     }
 
     private static func subjects(of feedback: Feedback) -> ([TokenAddress], [InstallID]) {
-        let items = feedback.items.filter(\.canMatter)
+        let items = feedback.items.filter { $0.canMatter && $0.kind == nil }
         return (Array(Set(items.flatMap(\.addresses))), Array(Set(items.compactMap(\.installID))))
     }
 }

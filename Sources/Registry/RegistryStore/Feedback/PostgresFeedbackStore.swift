@@ -49,14 +49,22 @@ public struct PostgresFeedbackStore: FeedbackStore {
             PostgresStatement(FeedbackStatements.now), FeedbackStatements.read(feedback),
         ])
         let now = try time(results[0])
-        let decision = try await decide(feedback, on: results[1], receivedAt: now.preceding(by: waited), at: now)
-        guard !decision.changes.events.isEmpty else { return decision.counts }
+        let times = Times(receivedAt: now.preceding(by: waited), now: now)
+        var found = try await offLoop { try results[1].map { try InstallationColumns.decode($0) } }
+        var decision = await decide(feedback, on: found, at: times)
+        if !decision.wanted.isEmpty {
+            // Only tokens that are no main ones cost this round trip.
+            let typed = try await resources.postgres.execute(
+                FeedbackStatements.read(decision.wanted, in: feedback.app, locking: false))
+            decision = try await decide(feedback, on: &found, typed, at: times)
+        }
+        guard decision.hasChanges else { return decision.counts }
         try await resources.postgres.withTransaction(.readCommitted) { transaction in
             if !decision.retired.isEmpty {
                 let ids = decision.retired.map(\.key.installID)
                 _ = try await transaction.execute([HolderStatements.lock(of: ids, in: feedback.app)])
             }
-            try await write(decision.changes, transaction)
+            try await write(decision, transaction)
         }
         return decision.counts
     }
@@ -67,13 +75,26 @@ public struct PostgresFeedbackStore: FeedbackStore {
             let now = PostgresStatement(FeedbackStatements.now)
             let setUp = LockTimeoutStatements.of(.alone) + [now]
             let results = try await transaction.execute(setUp + FeedbackStatements.lock(feedback) + [now])
-            let receivedAt = try time(results[setUp.count - 1]).preceding(by: waited)
-            let decision = try await decide(
-                feedback, on: results[setUp.count + 1], receivedAt: receivedAt, at: time(results[setUp.count + 2]))
+            let times = Times(
+                receivedAt: try time(results[setUp.count - 1]).preceding(by: waited),
+                now: try time(results[setUp.count + 2]))
+            var found = try await offLoop { try results[setUp.count + 1].map { try InstallationColumns.decode($0) } }
+            var decision = await decide(feedback, on: found, at: times)
+            if !decision.wanted.isEmpty {
+                // Another order of locks than elsewhere; a deadlock repeats the transaction.
+                let typed = try await transaction.execute(
+                    FeedbackStatements.read(decision.wanted, in: feedback.app, locking: true))
+                decision = try await decide(feedback, on: &found, typed, at: times)
+            }
             try check(decision.retired, locked: results[setUp.count])
-            try await write(decision.changes, transaction)
+            try await write(decision, transaction)
             return decision.counts
         }
+    }
+
+    private struct Times: Sendable {
+        let receivedAt: Timestamp
+        let now: Timestamp
     }
 
     private struct Decision: Sendable {
@@ -81,26 +102,58 @@ public struct PostgresFeedbackStore: FeedbackStore {
         var changes: ChangeSet
         /// The installations that give up their tokens, before they do.
         var retired: [Installation] = []
+        /// Typed tokens that may be meant, if they were not read.
+        var wanted = LockedFeedback.TypedSubjects()
+        var removed: [TokenKind: Int] = [:]
+
+        var hasChanges: Bool { !changes.events.isEmpty || !removed.isEmpty }
     }
 
-    /// Decodes up to 10,000 rows and applies as many items.
+    /// Applies up to 10,000 items.
     private func decide(
-        _ feedback: Feedback, on rows: PostgresResult, receivedAt: Timestamp, at now: Timestamp
-    ) async throws -> Decision {
-        try await offLoop {
-            let found = try rows.map { try InstallationColumns.decode($0) }
+        _ feedback: Feedback, on found: [StoredInstallation], tokens: LockedTokens? = nil, at times: Times
+    ) async -> Decision {
+        await offLoop {
             var locked = LockedFeedback(
-                feedback, on: found.map(\.installation), receivedAt: receivedAt, now: now)
+                feedback, on: found.map(\.installation), tokens: tokens, receivedAt: times.receivedAt, now: times.now)
             for item in feedback.items { locked.apply(item) }
-            var decision = Decision(counts: locked.counts, changes: ChangeSet(in: feedback.app, at: now))
-            for change in locked.changes {
-                let before = found[change.index]
-                decision.changes.change(before, to: change.after)
-                decision.changes.record(change.events)
-                if change.after.state == .superseded { decision.retired.append(before.installation) }
+            var decision = Decision(counts: locked.counts, changes: ChangeSet(in: feedback.app, at: times.now))
+            guard tokens != nil || locked.wanted.isEmpty else {
+                decision.wanted = locked.wanted
+                return decision
             }
+            decision.removed = locked.removed
+            for change in locked.changes {
+                decision.changes.record(change.events)
+                if change.after.state == .superseded { decision.retired.append(found[change.index].installation) }
+            }
+            let disturbed = locked.tokens?.disturbed ?? []
+            var after = Dictionary(uniqueKeysWithValues: locked.changes.map { ($0.index, $0.after) })
+            for (index, stored) in found.enumerated() where disturbed.contains(stored.installation.key) {
+                after[index] = after[index] ?? stored.installation
+            }
+            for (index, after) in after.sorted(by: { $0.value.key < $1.value.key }) {
+                decision.changes.change(found[index], to: after, changingTokens: disturbed.contains(after.key))
+            }
+            decision.changes.write(locked.tokens?.changes ?? [])
             return decision
         }
+    }
+
+    /// Applies the items once more, with typed tokens.
+    ///
+    /// - Parameters:
+    ///   - found: those that were read before. Gets those that have typed tokens.
+    ///   - typed: of `FeedbackStatements.read(_:in:locking:)`.
+    private func decide(
+        _ feedback: Feedback, on found: inout [StoredInstallation], _ typed: [PostgresResult], at times: Times
+    ) async throws -> Decision {
+        let known = Set(found.map(\.installation.key))
+        found += try typed[0].map { try InstallationColumns.decode($0) }
+            .filter { !known.contains($0.installation.key) }
+        let tokens = LockedTokens(
+            try typed[1].map { try TypedTokenStatements.decode($0, in: feedback.app) }, now: times.now)
+        return await decide(feedback, on: found, tokens: tokens, at: times)
     }
 
     private func time(_ result: PostgresResult) throws -> Timestamp {
@@ -115,8 +168,9 @@ public struct PostgresFeedbackStore: FeedbackStore {
         guard retired.compactMap(\.tokenSHA256).allSatisfy(digests.contains) else { throw LostRace() }
     }
 
-    private func write(_ changes: ChangeSet, _ transaction: PostgresTransaction) async throws {
-        guard !changes.events.isEmpty else { return }
+    private func write(_ decision: Decision, _ transaction: PostgresTransaction) async throws {
+        guard decision.hasChanges else { return }
+        let changes = decision.changes
         let rows = await offLoop { changes.rows }
         let results = try await transaction.execute(rows + [PostgresStatement(RegistrationStatements.now)])
         try changes.check(results.dropLast())
@@ -124,6 +178,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let others = await offLoop { changes.others(at: moment) }
         try await transaction.commit(after: others)
         EventMeters.count(changes.events)
+        EventMeters.count(removed: decision.removed)
     }
 }
 

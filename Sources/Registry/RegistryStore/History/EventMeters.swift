@@ -27,6 +27,14 @@ enum EventMeters {
         }
     }
 
+    /// Counts typed tokens that verdicts removed, which have no events. Call it once they are committed.
+    static func count(removed tokens: [TokenKind: Int]) {
+        for (kind, times) in tokens {
+            Counter(label: "registry_typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
+                .increment(by: times)
+        }
+    }
+
     static func count(_ kind: EventKind, _ reason: TokenEvent.Reason, times: Int) {
         guard times > 0 else { return }
         Counter(

@@ -67,10 +67,17 @@ public struct PostgresUserStore: UserStore {
         of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
     ) async throws -> InstallationPage {
         try await resources.storing(app) {
-            let rows = try await resources.postgres.read(
-                PostgresStatement(
-                    UserStatements.list, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
-            let page = try rows.prefix(limit).map { try InstallationRecord($0) }
+            // The tokens first: of an installation that gets another owner in between, none of the new one are shown.
+            let results = try await resources.postgres.read(
+                [UserStatements.tokensOfList, UserStatements.list].map {
+                    PostgresStatement($0, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1)
+                })
+            let tokens = Dictionary(
+                grouping: try results[0].map { try TypedTokenStatements.decode($0, in: app) }, by: \.holder.installID)
+            let rows = results[1]
+            let page = try rows.prefix(limit).map { row in
+                try InstallationRecord(row, tokens: tokens[try InstallID(row.decode(1))]?.map(\.token) ?? [])
+            }
             return InstallationPage(
                 installations: page, next: rows.count > limit ? page.last?.installation.key.installID : nil)
         }

@@ -118,4 +118,16 @@ package enum UserStatements {
         WHERE o.app_id = $1 AND o.user_id = $2 AND o.left_at IS NULL AND o.install_id > $3
         ORDER BY o.install_id LIMIT $4
         """)
+
+    /// GET …/users/{userId}/installations: reads the typed tokens of the same installations that are not held, since
+    /// senders read them here.
+    static let tokensOfList = PreparedSQL(
+        """
+        SELECT \(sql: TypedTokenStatements.columns)
+        FROM (
+            SELECT install_id FROM installation_owner
+            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3
+            ORDER BY install_id LIMIT $4) AS o
+        JOIN typed_token t ON t.app_id = $1 AND t.install_id = o.install_id AND NOT t.held
+        """)
 }

@@ -1,8 +1,12 @@
 /// A provider's response to one push, as a sender reports it.
 public struct FeedbackItem: Hashable, Sendable {
     public let installID: InstallID?
-    /// Nil if the installation determines it.
+    /// Nil if the installation or the typed token determines it.
     public let provider: Provider?
+    /// Of the typed tokens that the item is about; nil: of the main token, or of those with the item's token.
+    public let kind: TokenKind?
+    /// Nil: typed tokens under any name.
+    public let name: String?
     /// The addresses of the token; empty if the item names only an installation. Without a provider, there is one
     /// address for each provider for which the token is valid.
     public let addresses: [TokenAddress]
@@ -21,7 +25,8 @@ public struct FeedbackItem: Hashable, Sendable {
 
     public init(
         installID: InstallID?, provider: Provider?, addresses: [TokenAddress], reason: String, at: Timestamp? = nil,
-        generation: Int64? = nil, message: MessageName? = nil, receipt: String? = nil
+        generation: Int64? = nil, message: MessageName? = nil, receipt: String? = nil, kind: TokenKind? = nil,
+        name: String? = nil
     ) {
         precondition(installID != nil || !addresses.isEmpty, "feedback is about a token or an installation")
         self.installID = installID
@@ -32,12 +37,18 @@ public struct FeedbackItem: Hashable, Sendable {
         self.generation = generation
         self.message = message
         self.receipt = receipt
+        self.kind = kind
+        self.name = name
         canMatter =
             provider.map { Self.verdict(on: reason, by: $0, at: at) != nil } ?? VerdictTable.names(reason)
     }
 
     /// The provider's verdict; nil if the item changes nothing.
     public func verdict(by provider: Provider) -> Verdict? { Self.verdict(on: reason, by: provider, at: at) }
+
+    func removesTypedToken(of provider: Provider) -> Bool {
+        verdict(by: provider) != nil && VerdictTable.row(of: reason, by: provider)?.removesTypedTokens == true
+    }
 
     private static func verdict(on reason: String, by provider: Provider, at time: Timestamp?) -> Verdict? {
         guard let row = VerdictTable.row(of: reason, by: provider), time != nil || !row.requiresTime else { return nil }
@@ -50,7 +61,7 @@ public struct Feedback: Sendable {
     public let app: AppNumber
     /// Applied in this order.
     public let items: [FeedbackItem]
-    /// Whether an item names an installation, with or without a token.
+    /// Whether an item about a main token names an installation, with or without a token.
     public let namesInstallations: Bool
     public let touchInterval: ISO8601Duration
     /// The caller's role and key id.
@@ -61,7 +72,7 @@ public struct Feedback: Sendable {
     public init(of app: App, items: [FeedbackItem], actor: String, arrivedAt: ContinuousClock.Instant = .now) {
         self.app = app.number
         self.items = items
-        namesInstallations = items.contains { $0.installID != nil }
+        namesInstallations = items.contains { $0.installID != nil && $0.kind == nil }
         touchInterval = app.policy.touchInterval
         self.actor = actor
         self.arrivedAt = arrivedAt
@@ -70,7 +81,7 @@ public struct Feedback: Sendable {
 
 /// The outcome of one item.
 public enum FeedbackOutcome: String, CaseIterable, Sendable {
-    /// The installation is no longer reachable.
+    /// The installation is no longer reachable, or typed tokens were removed.
     case unregistered
     /// The installation is not reachable until it registers again.
     case suspect

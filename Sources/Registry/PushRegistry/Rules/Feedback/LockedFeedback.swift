@@ -1,5 +1,5 @@
 /// The installations that a batch of feedback concerns, and the rules by which verdicts change them (R9; R5 for those
-/// that are probably replaced).
+/// that are probably replaced). A verdict on a typed token removes it alone.
 ///
 /// A value without I/O: a store loads the rows, applies the items in order and writes `changes`. Later items see the
 /// effects of earlier ones. The store must exclude concurrent changes: it locks the rows, or writes them only if they
@@ -19,20 +19,43 @@ public struct LockedFeedback: Sendable {
     private let now: Timestamp
     private var current: [Installation]
     private let indices: [InstallID: Int]
+    /// The typed tokens of `wanted`; nil: they were not loaded.
+    public private(set) var tokens: LockedTokens?
+    /// What the store must load, and the items be applied again, if it is not empty and `tokens` is nil.
+    public private(set) var wanted = TypedSubjects()
+    /// How many typed tokens were removed.
+    public private(set) var removed: [TokenKind: Int] = [:]
     private var holders: [TokenAddress: Int] = [:]
     private var changesByIndex: [Int: Change] = [:]
     /// Of the items that were applied.
     public private(set) var counts = FeedbackCounts()
 
+    /// What items name that is not about a main token.
+    public struct TypedSubjects: Sendable {
+        public fileprivate(set) var addresses: Set<TypedTokenAddress> = []
+        public fileprivate(set) var installIDs: Set<InstallID> = []
+
+        public init() {}
+
+        public var isEmpty: Bool { addresses.isEmpty && installIDs.isEmpty }
+    }
+
     /// - Parameters:
     ///   - installations: every row of the app that an item names or that holds an item's token.
+    ///   - tokens: the sets of the installations that are named in `wanted`, or hold a token of it. These are among
+    ///     `installations`.
     ///   - receivedAt: when the call arrived. A retry after a lost race must not make the evidence younger.
     ///   - now: the time of the changes.
-    public init(_ feedback: Feedback, on installations: [Installation], receivedAt: Timestamp, now: Timestamp) {
+    public init(
+        _ feedback: Feedback, on installations: [Installation], tokens: LockedTokens? = nil, receivedAt: Timestamp,
+        now: Timestamp
+    ) {
         (self.feedback, self.receivedAt, self.now) = (feedback, receivedAt, now)
         current = installations
+        self.tokens = tokens
+        let isIndexed = feedback.namesInstallations || tokens != nil
         indices = Dictionary(
-            uniqueKeysWithValues: feedback.namesInstallations
+            uniqueKeysWithValues: isIndexed
                 ? installations.indices.map { (installations[$0].key.installID, $0) } : [])
         holders.reserveCapacity(installations.count)
         for (index, installation) in installations.enumerated() {
@@ -54,7 +77,9 @@ public struct LockedFeedback: Sendable {
 
     private mutating func judge(_ item: FeedbackItem) -> FeedbackOutcome {
         guard item.canMatter else { return ignore(item, by: item.provider) }
-        switch subject(of: item) {
+        let holder = holder(of: item)
+        if item.kind != nil || holder == nil, let outcome = judgeTyped(item) { return outcome }
+        switch subject(of: item, heldBy: holder) {
         case .unknown:
             return .unknown
         case .moved:
@@ -83,8 +108,12 @@ public struct LockedFeedback: Sendable {
         case unknown
     }
 
-    private func subject(of item: FeedbackItem) -> Subject {
-        let holder = item.addresses.lazy.compactMap { holders[$0] }.first
+    /// The installation that has the item's token as its main one.
+    private func holder(of item: FeedbackItem) -> Int? {
+        item.addresses.lazy.compactMap { holders[$0] }.first
+    }
+
+    private func subject(of item: FeedbackItem, heldBy holder: Int?) -> Subject {
         guard let installID = item.installID else { return holder.map(Subject.installation) ?? .unknown }
         guard let index = indices[installID] else { return holder == nil ? .unknown : .moved }
         guard current[index].tokenSHA256 != nil,
@@ -99,16 +128,17 @@ public struct LockedFeedback: Sendable {
         from verdict: Verdict, _ item: FeedbackItem, on subject: Installation
     ) -> InstallationState? {
         let evidenceAt = min(item.at ?? receivedAt, receivedAt)
-        guard evidenceAt > subject.lastSeenAt else { return nil }
-        // Verdicts raise the generation too; only a registration makes later feedback outdated.
-        if let generation = item.generation,
-            generation < subject.registrationGeneration || generation > subject.generation
-        {
-            return nil
-        }
+        guard isCurrent(item, at: evidenceAt, on: subject) else { return nil }
         // Within the touch interval, an unchanged registration after the evidence may not have been recorded.
         let isConclusive = evidenceAt >= subject.lastSeenAt.advanced(by: feedback.touchInterval)
         return verdict == .dead && isConclusive ? .unregistered : .suspect
+    }
+
+    /// Whether the installation has not registered after the evidence.
+    private func isCurrent(_ item: FeedbackItem, at evidenceAt: Timestamp, on subject: Installation) -> Bool {
+        guard evidenceAt > subject.lastSeenAt else { return false }
+        // Verdicts raise the generation too; only a registration makes later feedback outdated.
+        return item.generation.map { $0 >= subject.registrationGeneration && $0 <= subject.generation } ?? true
     }
 
     private mutating func apply(_ state: InstallationState, _ verdict: Verdict, to index: Int) -> FeedbackOutcome {
@@ -141,10 +171,62 @@ public struct LockedFeedback: Sendable {
         let before = current[index]
         let after = before.retired(as: state, at: now)
         current[index] = after
+        tokens?.end(Installation.endedKinds(from: before, to: after), on: before.key)
         let event = TokenEvent(
             state.verdictKind, reason, by: feedback.actor, at: after.stateChangedAt, from: before, to: after,
             previousUserID: before.owner?.userID)
         changesByIndex[index, default: Change(index: index, after: after, events: [])].add(after, event)
+    }
+}
+
+// MARK: - Typed tokens
+
+extension LockedFeedback {
+    private typealias Typed = (holder: InstallationKey, token: TypedToken)
+
+    /// Nil if the item is not about typed tokens. A text that is a main and a typed token means the main one.
+    private mutating func judgeTyped(_ item: FeedbackItem) -> FeedbackOutcome? {
+        let kinds = item.kind.map { [$0] } ?? TokenKind.allCases
+        let digests = Set(item.addresses.filter(\.provider.isApple).map(\.sha256))
+        guard item.kind != nil || !digests.isEmpty else { return nil }
+        let addresses = digests.flatMap { digest in kinds.map { TypedTokenAddress(kind: $0, sha256: digest) } }
+        guard let tokens else {
+            wanted.addresses.formUnion(addresses)
+            if item.kind != nil, let installID = item.installID { wanted.installIDs.insert(installID) }
+            return item.kind == nil ? nil : .unknown
+        }
+        var found = addresses.flatMap { address -> [Typed] in
+            guard let holder = tokens.holder(of: address) else { return [] }
+            return tokens.present(on: holder).filter { $0.address == address }.map { (holder, $0) }
+        }.filter { typed in item.addresses.contains { $0.provider == typed.token.token.provider } }
+        let named = item.installID.map { InstallationKey(app: feedback.app, installID: $0) }
+        if let named, let kind = item.kind {
+            let present = tokens.present(on: named).filter {
+                $0.key.kind == kind && (item.name == nil || item.name == $0.key.name)
+            }
+            if item.addresses.isEmpty { found = present.map { (named, $0) } }
+            if found.isEmpty, !present.isEmpty { return .outdated }
+        }
+        guard !found.isEmpty else { return item.kind == nil ? nil : .unknown }
+        guard named.map({ key in found.allSatisfy { $0.holder == key } }) ?? true else { return .outdated }
+        return remove(found, by: item)
+    }
+
+    private mutating func remove(_ found: [Typed], by item: FeedbackItem) -> FeedbackOutcome {
+        guard found.contains(where: { item.removesTypedToken(of: $0.token.token.provider) }) else {
+            return ignore(item, by: found[0].token.token.provider)
+        }
+        let subjects = found.filter { typed in
+            guard let index = indices[typed.holder.installID] else { return false }
+            let evidenceAt = min(item.at ?? receivedAt, receivedAt)
+            return evidenceAt > typed.token.receivedAt && isCurrent(item, at: evidenceAt, on: current[index])
+        }
+        guard !subjects.isEmpty else { return .outdated }
+        for (holder, token) in subjects {
+            tokens?.remove(token.key, on: holder)
+            removed[token.key.kind, default: 0] += 1
+        }
+        return .unregistered
     }
 }
 

@@ -19,6 +19,9 @@ public enum VerdictTable {
         public let meaning: String
         /// Whether the row has an effect only with the provider's time.
         public var requiresTime = false
+
+        /// Whether it removes a typed token: the app sends it again, so a bad one is not worth a suspicion.
+        var removesTypedTokens: Bool { verdict == .dead || reason == "BadDeviceToken" }
     }
 
     public static let version = 2

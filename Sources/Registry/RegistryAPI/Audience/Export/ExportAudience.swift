@@ -19,7 +19,10 @@ extension RegistryService {
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app),
-                    members: ["format", "fields", "after", "spreadsheetSafe", "spreadsheetSeparator", "message"]
+                    members: [
+                        "format", "fields", "after", "spreadsheetSafe", "spreadsheetSeparator", "message", "kind",
+                        "name",
+                    ]
                 ) { root in
                     try ExportOptions(root, names, call.caller)
                 }
@@ -28,7 +31,7 @@ extension RegistryService {
             var message: HandedOutMessage?
             if let reference = options.message { message = try await handedOut(reference, for: body.filter, by: call) }
             let encoder = ExportEncoder(
-                options.fields, options.format, names, message: message,
+                options.fields, options.format, names.typed(body.tokens != nil), message: message,
                 isSpreadsheetSafe: options.isSpreadsheetSafe, spreadsheet: options.spreadsheet)
             let slot = try await audiences.makeExportSlot()
             audit.read("audience export begun", options.metadata, by: call, in: request)
@@ -134,7 +137,10 @@ struct ExportOptions: Sendable {
         _ root: JSONObject, _ format: ExportFormat, _ caller: Caller
     ) throws(RefusedCall) -> [ExportField]? {
         let isSender = caller.has(any: [.sender])
-        guard let value = root.value("fields") else { return ExportField.standard(sender: isSender, format) }
+        let isTyped = root.value("kind") != nil
+        guard let value = root.value("fields") else {
+            return ExportField.standard(sender: isSender, format, isTyped: isTyped)
+        }
         guard let array = value.array(elementsMax: .max) else { return nil }
         var fields: [ExportField] = []
         for element in array {
@@ -142,6 +148,10 @@ struct ExportOptions: Sendable {
             guard let field = ExportField(name), field != .id || caller.has(any: [.marketing]) else {
                 let names = ExportField.names
                 element.refuse(.unknownField, "No field has this name. " + NearestName.hint(for: name, among: names))
+                continue
+            }
+            guard isTyped || !field.isOfTypedTokens else {
+                element.refuse(.unknownField, "This field requires a kind.")
                 continue
             }
             guard isSender || !field.isForSenders else {

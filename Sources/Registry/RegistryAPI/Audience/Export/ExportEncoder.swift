@@ -233,7 +233,7 @@ extension ExportEncoder {
     private func appendCursor(_ id: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
         switch names {
         case .open: append(id, after: cursorStart, to: &bytes)
-        case .opaque(let cursors): cursors.cursor(id).withUnsafeBytes { append($0, to: &bytes) }
+        case .opaque(let cursors, _): cursors.cursor(id).withUnsafeBytes { append($0, to: &bytes) }
         }
     }
 

@@ -17,7 +17,13 @@ enum ExportField: Hashable, Sendable {
             .column(.installID), .column(.token), .column(.generation), .column(.userID), .keys, .id, .cursor,
             .column(.keychainID), .column(.vendorID), .column(.languages), .column(.sessionID),
             .column(.sessionExpiresAt), .column(.p256dh), .column(.auth),
-        ] + AudienceField.allCases.filter { ![.userID, .topic].contains($0) }.map { .column(.field($0)) }
+        ] + ofTypedTokens
+        + AudienceField.allCases.filter { ![.userID, .topic].contains($0) }.map { .column(.field($0)) }
+
+    /// Of rows of typed tokens only.
+    private static let ofTypedTokens: [ExportField] = [
+        .column(.environment), .column(.tokenName), .column(.tokenExpiresAt),
+    ]
 
     static let names = all.map(\.name)
 
@@ -44,6 +50,10 @@ enum ExportField: Hashable, Sendable {
         case .column(.auth): "auth"
         case .column(.cell): "cell"
         case .column(.opaqueID): "id"
+        case .column(.environment): "environment"
+        case .column(.tokenName): "name"
+        case .column(.tokenExpiresAt): "expiresAt"
+        case .column(.place): "place"
         case .keys: "keys"
         case .column(.field(let field)): field.rawValue
         case .id: "id"
@@ -73,13 +83,13 @@ enum ExportField: Hashable, Sendable {
         }
     }
 
+    var isOfTypedTokens: Bool { Self.ofTypedTokens.contains(self) }
+
     /// The fields of a call that names none.
-    static func standard(sender: Bool, _ format: ExportFormat) -> [ExportField] {
+    static func standard(sender: Bool, _ format: ExportFormat, isTyped: Bool = false) -> [ExportField] {
         guard sender else { return [.id, .cursor] }
-        let all: [ExportField] = [
-            .column(.installID), .column(.field(.provider)), .column(.token), .keys, .column(.generation), .cursor,
-        ]
-        return all.filter { format == .ndjson || $0 != .keys }
+        return [.column(.installID), .column(.field(.provider)), .column(.token)]
+            + (isTyped ? ofTypedTokens : format == .ndjson ? [.keys] : []) + [.column(.generation), .cursor]
     }
 }
 

@@ -3,11 +3,15 @@ import HTTPWire
 import PushRegistry
 import StrictJSON
 
-/// A flat filter in a query (fine print 36): `locale=de_DE&osVersion.gte=17.2&carrier.in=A,B&include=active`.
+/// A flat filter in a query (fine print 36): `locale=de_DE&osVersion.gte=17.2&carrier.in=A,B&include=active`. `kind`
+/// and `name` of typed tokens stand beside it.
 ///
 /// All conditions must be true. A repeated parameter is a list. Commas separate values only in `.in`, `.nin` and
 /// `.between`.
 struct FilterQuery {
+    /// The names of parameters that are members of a body, beside its filter.
+    private static let members = ["include", "kind", "name"]
+
     /// The same as a body: `{"filter": {"all": [a filter for each name]}, "include": …}`.
     let body: AudienceBody<Void>
     private let names: [String]
@@ -28,10 +32,12 @@ struct FilterQuery {
                 return "{}"
             }
         }
-        let include = values["include"].map { #","include":\#(Self.json($0.joined(separator: ",")))"# } ?? ""
+        let members = Self.members.compactMap { name in
+            values[name].map { #","\#(name)":\#(Self.json($0.joined(separator: ",")))"# }
+        }
         do {
-            let text = #"{"filter":{"all":[\#(filters.joined(separator: ","))]}\#(include)}"#
-            body = try AudienceBody.parse(Array(text.utf8), in: vocabulary) { _ in () }
+            let text = #"{"filter":{"all":[\#(filters.joined(separator: ","))]}\#(members.joined())}"#
+            body = try AudienceBody.parse(Array(text.utf8), in: vocabulary, members: ["kind", "name"]) { _ in () }
         } catch let error as JSONFaults {
             throw APIError.invalidParameters(
                 faults
@@ -47,13 +53,13 @@ struct FilterQuery {
     func parameter(at pointer: String) -> String? { Self.parameter(at: pointer, among: names) }
 
     private static func parameter(at pointer: String, among names: [String]) -> String? {
-        if pointer == "/include" { return "include" }
+        if members.contains(String(pointer.dropFirst())) { return String(pointer.dropFirst()) }
         return pointer.prefixMatch(of: /\/filter\/all\/([0-9]+)/).flatMap { Int($0.1) }.map { names[$0] }
     }
 
     /// The filter of a parameter, as JSON.
     private static func filter(_ name: String, _ values: [String]) throws(ParameterFault) -> String {
-        if name == "include" { return "{}" }
+        if members.contains(name) { return "{}" }
         if name == "segment" {
             return #"{"all":[\#(values.map { #"{"segment":\#(json($0))}"# }.joined(separator: ","))]}"#
         }
@@ -87,7 +93,7 @@ struct FilterQuery {
     }
 
     private static func hint(for name: String) -> String {
-        let names = ["include", "segment"] + AudienceField.allCases.map(\.rawValue)
+        let names = members + ["segment"] + AudienceField.allCases.map(\.rawValue)
         let field = name.prefix { $0 != "." }
         if let field = AudienceField(rawValue: String(field)) {
             return "No operator has this name in a query. " + field.supportedOperators

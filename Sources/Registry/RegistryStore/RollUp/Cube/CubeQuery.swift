@@ -6,13 +6,14 @@ struct CubeQuery: Sendable {
     let audience: Audience
     let fields: [AudienceField]
 
-    /// Nil if only the installations have all fields, or if the filter has several topics that are not locked: the
-    /// roll-up counts the choices about each topic separately.
+    /// Nil if only the installations have all fields, if typed tokens are handed out, or if the filter has several
+    /// topics that are not locked: the roll-up counts the choices about each topic separately.
     ///
     /// - Parameter fields: those of the query, in addition to the filter's.
     init?(_ audience: Audience, by fields: [AudienceField] = []) {
         let openMax = fields.contains(.topic) ? 0 : 1
-        guard audience.filter.fields.union(fields).allSatisfy(\.isOfCells), audience.filter.openTopics.count <= openMax
+        guard audience.tokens == nil, audience.filter.fields.union(fields).allSatisfy(\.isOfCells),
+            audience.filter.openTopics.count <= openMax
         else { return nil }
         (self.audience, self.fields) = (audience, fields)
     }
