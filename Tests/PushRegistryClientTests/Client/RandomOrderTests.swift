@@ -14,7 +14,7 @@ struct RandomOrderTests {
         var run = Run(phone: phone, client: phone.launch(transport: lossy))
         await run.client.didRegister(token: run.token, provider: .apns)
         for _ in 0..<30 {
-            switch random.next(10) {
+            switch random.next(13) {
             case 0, 1: await run.signIn(["alice", "bob"][random.next(2)])
             case 2: await run.signOut()
             case 3: await phone.registry.setReachable(random.next(2) == 0)
@@ -28,6 +28,8 @@ struct RandomOrderTests {
                 phone.set { $0.device.appVersion = "\(random.next(100))" }
                 await run.client.refresh()
             case 8: await run.rotate(random.next(1_000))
+            case 9, 10: await run.begin(activity: random.next(3))
+            case 11: await run.end(activity: random.next(3))
             default: await run.client.settled()
             }
         }
@@ -41,7 +43,9 @@ struct RandomOrderTests {
         let holder = await phone.registry.holder(of: run.token)
         switch run.account {
         case .nobodyYet: #expect(state.isRegistered && holder != nil && holder?.userID == nil)
-        case .user(let user, _): #expect(state.isRegistered && holder?.userID == user)
+        case .user(let user, _):
+            #expect(state.isRegistered && holder?.userID == user)
+            #expect(holder.map { Set($0.tokens.compactMap(\.name)) } == run.activities)
         case .signedOut: #expect(state == .signedOut && holder == nil)
         }
         #expect(await phone.registry.installationIDs.count <= 1)
@@ -59,11 +63,26 @@ struct RandomOrderTests {
         var client: PushRegistryClient
         var account = Account.nobodyYet
         var token = Phone.token
+        /// The activities that the user who is signed in has begun and not ended.
+        var activities: Set<String> = []
 
         mutating func signIn(_ user: String) async {
             if case .user = account { await signOut() }
             account = .user(user, session: UUID().uuidString)
             await resume()
+        }
+
+        mutating func begin(activity number: Int) async {
+            guard case .user(let user, _) = account else { return }
+            activities.insert("\(user)-\(number)")
+            let token = Data(repeating: UInt8(number), count: 32)
+            await client.didReceive(liveActivityToken: token, activity: "\(user)-\(number)")
+        }
+
+        mutating func end(activity number: Int) async {
+            guard case .user(let user, _) = account else { return }
+            activities.remove("\(user)-\(number)")
+            await client.didEnd(activity: "\(user)-\(number)")
         }
 
         /// What an app does at launch.
@@ -77,6 +96,7 @@ struct RandomOrderTests {
 
         mutating func signOut() async {
             account = .signedOut
+            activities = []
             try? await client.signOut()
         }
 

@@ -28,7 +28,7 @@ extension InMemoryRegistry {
         }
         if case .user(let token) = caller { installation.boundAt = token.iat }
         let tokensBefore = installation.tokens.live(at: clock.now)
-        var expired = 0
+        var expired: Int?
         if let tokens = body.tokens {
             (installation.tokens, expired) = try tokensBefore.replaced(
                 by: tokens, provider: body.provider, at: clock.now)
@@ -47,15 +47,13 @@ extension InMemoryRegistry {
         store(installation.tokens, for: call.installID)
         let keepsSet = installation.topics == topicsBefore && installation.tokens == tokensBefore
         let status = before == nil ? "created" : isUnchanged && keepsSet ? "unchanged" : "updated"
-        var members: [String: JSON] = expired > 0 ? ["expired": .integer(Int64(expired))] : [:]
-        members.merge(
-            [
-                "installId": .string(call.installID), "generation": .integer(installation.generation),
-                "status": .string(status), "state": "active", "userId": JSON(caller.owner?.user),
-                "registerAgainBefore": .string((clock.now + Self.staleAfter).formatted(.iso8601)),
-                "deliveryKey": .string(installation.inbox.key), "epoch": .string(installation.inbox.epoch),
-            ]
-        ) { $1 }
+        var members: [String: JSON] = [
+            "installId": .string(call.installID), "generation": .integer(installation.generation),
+            "status": .string(status), "state": "active", "userId": JSON(caller.owner?.user),
+            "registerAgainBefore": .string((clock.now + Self.staleAfter).formatted(.iso8601)),
+            "deliveryKey": .string(installation.inbox.key), "epoch": .string(installation.inbox.epoch),
+        ]
+        members["expired"] = expired.map { .integer(Int64($0)) }
         return .json(.object(members), status: before == nil ? 201 : 200, fields: ["etag": installation.eTag])
     }
 
