@@ -87,14 +87,15 @@ struct ExportEncoderTests {
         let line = String(decoding: try encoder.encode(rows([[id]])), as: UTF8.self)
         let cells = line.dropLast().split(separator: ",").map(String.init)
         #expect(cells.count == 2 && cells[0] == "00112233445566778899aabbccddeeff" && cells[1].hasPrefix(cells[0]))
-        #expect(cursors.id(at: cells[1]) == OpaqueID(id))
-        for place in 0..<cells[1].count {
+        let place = { (cursors: OpaqueCursors, text: String) in cursors.place(at: text, bytesCount: id.count) }
+        #expect(place(cursors, cells[1]) == id)
+        for digit in 0..<cells[1].count {
             var other = Array(cells[1])
-            other[place] = other[place] == "0" ? "1" : "0"
-            #expect(cursors.id(at: String(other)) == nil)
+            other[digit] = other[digit] == "0" ? "1" : "0"
+            #expect(place(cursors, String(other)) == nil)
         }
-        #expect(OpaqueCursors(AppIdentityKey(bytes: Array(repeating: 8, count: 32))).id(at: cells[1]) == nil)
-        for text in ["", "x", cells[0], cells[1] + "00", cells[1].uppercased()] { #expect(cursors.id(at: text) == nil) }
+        #expect(place(OpaqueCursors(AppIdentityKey(bytes: Array(repeating: 8, count: 32))), cells[1]) == nil)
+        for text in ["", "x", cells[0], cells[1] + "00", cells[1].uppercased()] { #expect(place(cursors, text) == nil) }
     }
 
     @Test func columns_areReadOnce_whenSeveralFieldsNeedThem() {
