@@ -144,17 +144,3 @@ struct SilentServerTests {
         #expect(error.kind == .unavailable, "\(error)")
     }
 }
-
-@Suite("A pooler that shares the server's sessions is found", .timeLimit(.minutes(1)))
-struct SharedSessionTests {
-    @Test func settings_areKept_unlessAPoolerSharesTheSession() async throws {
-        try await ThrowawayCluster.withDatabase { server in
-            let direct = try PostgresConfiguration(server.connectionString, settings: ["jit": "off"])
-            #expect(try await PostgresSession.keepsSettings(direct))
-            let proxy = try SharingProxy(server.connectionString)
-            defer { proxy.stop() }
-            let shared = try PostgresConfiguration(proxy.connectionString, settings: ["jit": "off"])
-            #expect(try await !PostgresSession.keepsSettings(shared))
-        }
-    }
-}

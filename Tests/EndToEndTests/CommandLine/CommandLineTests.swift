@@ -63,24 +63,6 @@ struct CommandLineTests {
         }
     }
 
-    @Test func commandsAndService_refuseAPooler_thatSharesSessions() async throws {
-        try await withDatabase(isEmpty: true) { environment in
-            let proxy = try SharingProxy(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "")
-            defer { proxy.stop() }
-            var pooled = environment
-            pooled["PUSH_REGISTRY_DATABASE_URL"] = proxy.connectionString
-            pooled["PUSH_REGISTRY_ADMIN_KEY"] = "an admin key of thirty-two letters"
-            for command in [["migrate"], ["serve", "--listen", "127.0.0.1:0"], ["cleanup"], ["apps", "list"]] {
-                let result = try await RegistryCommand.run(command, environment: pooled)
-                let saysNothingWasChanged = ["cleanup", "migrate"].contains(command[0])
-                #expect(result.status == (saysNothingWasChanged ? 2 : 1), "\(command): \(result.log)")
-                #expect(result.log.contains("pool_mode = session"), "\(command): \(result.log)")
-                #expect(!result.log.contains("Usage"), "\(command): \(result.log)")
-            }
-            #expect(try await tables(environment) == 0)
-        }
-    }
-
     /// A newer version, or an older one, wrote the policy. A provisioning script creates the app at every run.
     @Test func create_keepsAPolicy_thatThisVersionCannotUse_andListShowsIt() async throws {
         try await withDatabase { environment in

@@ -195,7 +195,7 @@ struct RollUpRepairTests {
         Damage(
             ["rollup-expiry"],
             """
-            INSERT INTO rollup_expiry SELECT app_id, 0, now() + interval '1 hour', 999999999, 3 FROM app
+            INSERT INTO rollup_expiry SELECT id, 0, now() + interval '1 hour', 999999999, 3 FROM app
             """),
         Damage(
             ["rollup-expiry"],
