@@ -11,6 +11,7 @@ from schemathesis.specs.openapi.checks import ignored_auth
 BEYOND_A_SCHEMA = {
     "install-id-mismatch",
     "invalid-cursor",
+    "invalid-host",
     "invalid-local-time",
     "invalid-origin",
     "invalid-percent-encoding",
@@ -19,6 +20,7 @@ BEYOND_A_SCHEMA = {
     "locked-topic-is-out",
     "not-above-touch-interval",
     "nul-character",
+    "push-service-not-allowed",
     "segment-cycle",
     "too-deep",
     "too-wide",

@@ -21,6 +21,7 @@ extension EndToEnd {
             "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],
             "smallestGroup": 20, "receiptRetention": "P14D", "notificationsMax": 50,
+            "webPushHosts": ["ntfy.sh", "*.example.org", "localhost:8443"],
         ]
 
         private static let secret = "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"
@@ -39,6 +40,11 @@ extension EndToEnd {
             #expect(policy["allowedOrigins"] == [])
             #expect(policy["jwks"] == .null)
             #expect(policy["rateLimits"] == ["perKey": .null, "perAddress": .null])
+            #expect(
+                policy["webPushHosts"] == [
+                    "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com",
+                    "*.push.services.mozilla.com", "*.notify.windows.com", "*.push.apple.com",
+                ])
         }
 
         @Test func app_isCreated_withoutAnyBody() async throws {

@@ -18,6 +18,8 @@ extension AppPolicy {
         public var smallestGroup: Int?
         public var receiptRetention: ISO8601Duration?
         public var notificationsMax: Int?
+        /// In canonical form.
+        public var webPushHosts: [String]?
 
         public init() {}
 
@@ -42,7 +44,8 @@ extension AppPolicy {
 extension AppPolicy.Draft {
     /// Members that contradict each other or cannot work.
     public var faults: [AppPolicy.Fault] {
-        intervalFaults + originFaults + messageFaults + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
+        intervalFaults + originFaults + hostFaults + messageFaults
+            + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
             + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
     }
 
@@ -72,6 +75,14 @@ extension AppPolicy.Draft {
             faults.append(.init(pointer: "/smallestGroup", code: "out-of-range", detail: "This must be at least 1."))
         }
         if let receiptRetention, receiptRetention.seconds == 0 || receiptRetention > AppPolicy.receiptRetentionMax {
+    private var hostFaults: [AppPolicy.Fault] {
+        (webPushHosts ?? []).enumerated().filter { WebPushHosts.canonical($0.element) != $0.element }.map {
+            AppPolicy.Fault(
+                pointer: "/webPushHosts/\($0.offset)", code: "invalid-host",
+                detail: "This must be a host, host:port, *. and a domain, or *.")
+        }
+    }
+
             faults.append(
                 .init(
                     pointer: "/receiptRetention", code: "out-of-range",

@@ -57,6 +57,9 @@ public struct AppPolicy: Hashable, Sendable {
     /// A post reads all that waits for an installation.
     public static let notificationsMaxRange: ClosedRange<Int64> = 1...1_000
 
+    /// The push services whose Web Push endpoints installations may register.
+    public var webPushHosts: WebPushHosts { draft.webPushHosts.map(WebPushHosts.init) ?? WebPushHosts() }
+
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {
         /// The providers that the administrator set; the others have their defaults.

@@ -30,6 +30,7 @@ struct PolicyMember: Sendable {
         .smallestGroup,
         .duration("receiptRetention", \.receiptRetention, \.receiptRetention),
         .notificationsMax,
+        .webPushHosts,
     ]
 
     /// A path to a member of the draft.
@@ -156,6 +157,16 @@ extension PolicyMember {
     }
 
     private static let rateLimits = PolicyMember("rateLimits", \.rateLimits, default: AppPolicy.RateLimits()) {
+    private static let webPushHosts = PolicyMember("webPushHosts", \.webPushHosts, default: nil) { value, hosts, _ in
+        hosts = value.array(elementsMax: WebPushHosts.countMax)?.compactMap { element in
+            element.string(scalarsMax: Device.textScalarsMax).map { WebPushHosts.canonical($0) ?? $0 }
+        }
+    } write: { policy, writer in
+        writer.array { writer in
+            for host in policy.webPushHosts.entries { writer.string(host) }
+        }
+    }
+
         value, limits, _ in
         guard let object = value.object() else { return }
         object.refuseUnknownMembers(besides: ["perKey", "perAddress"])

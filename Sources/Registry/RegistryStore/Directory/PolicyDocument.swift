@@ -23,6 +23,7 @@ package struct PolicyDocument: Codable {
     var smallestGroup: Int?
     var receiptRetention: String?
     var notificationsMax: Int?
+    var webPushHosts: [String]?
 
     struct Limit: Codable {
         var rate: Double
@@ -57,6 +58,7 @@ package struct PolicyDocument: Codable {
     }
 
     func text() throws -> String {
+        webPushHosts = draft.webPushHosts
         String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
     }
 
@@ -95,6 +97,7 @@ package struct PolicyDocument: Codable {
         } catch let error as InvalidValue {
             return .failure(UnusablePolicy(reason: error.detail))
         } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+        draft.webPushHosts = webPushHosts
             DecodingError.dataCorrupted(let context)
         {
             let path = context.codingPath.map { "/" + $0.stringValue }.joined()
