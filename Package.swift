@@ -125,6 +125,7 @@ let package = Package(
                 .embedInCode("0009_create_notifications.sql"),
                 .embedInCode("0010_create_console.sql"),
                 .embedInCode("0011_create_partitions.sql"),
+                .embedInCode("0013_create_feedback_breaker.sql"),
             ],
             swiftSettings: strict),
 

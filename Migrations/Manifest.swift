@@ -24,4 +24,5 @@ public let migrationFiles = [
     MigrationFile("0009_create_notifications", PackageResources._009_create_notifications_sql),
     MigrationFile("0010_create_console", PackageResources._010_create_console_sql),
     MigrationFile("0011_create_partitions", PackageResources._011_create_partitions_sql),
+    MigrationFile("0013_create_feedback_breaker", PackageResources._013_create_feedback_breaker_sql),
 ]

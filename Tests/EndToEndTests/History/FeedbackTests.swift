@@ -125,7 +125,7 @@ extension RegistryApp {
     }
 
     /// Sets the app's installations back by two days.
-    fileprivate func waitTwoDays() async throws {
+    func waitTwoDays() async throws {
         _ = try await database.rows(
             """
             UPDATE installation SET created_at = \(sql: .earlier("created_at", by: "2 days")),
@@ -136,7 +136,7 @@ extension RegistryApp {
     }
 
     /// The database's time, as RFC 3339.
-    fileprivate func now() async throws -> String {
+    func now() async throws -> String {
         try await database.column(
             #"SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"#)[0]
     }

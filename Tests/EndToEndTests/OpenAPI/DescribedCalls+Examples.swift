@@ -9,6 +9,7 @@ extension DescribedCalls {
         "patchInstallationTopics", "getInstallationTopics", "patchUserTopics", "getUserTopics",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
+        "releaseFeedback", "restoreFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
         "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
         "deleteTopic", "deleteInstallation",

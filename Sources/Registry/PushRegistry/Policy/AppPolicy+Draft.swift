@@ -20,12 +20,18 @@ extension AppPolicy {
         public var notificationsMax: Int?
         /// In canonical form.
         public var webPushHosts: [String]?
+        public var feedbackBreaker: BreakerSetting?
 
         public init() {}
 
         public init(_ policy: AppPolicy) {
             self = policy.draft
         }
+    }
+
+    public enum BreakerSetting: Hashable, Sendable {
+        case off
+        case limits(FeedbackBreaker)
     }
 
     /// All faults of a draft; never empty.
@@ -44,7 +50,7 @@ extension AppPolicy {
 extension AppPolicy.Draft {
     /// Members that contradict each other or cannot work.
     public var faults: [AppPolicy.Fault] {
-        intervalFaults + originFaults + hostFaults + messageFaults
+        intervalFaults + originFaults + hostFaults + messageFaults + breakerFaults
             + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
             + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
     }
@@ -69,12 +75,6 @@ extension AppPolicy.Draft {
         }
     }
 
-    private var messageFaults: [AppPolicy.Fault] {
-        var faults: [AppPolicy.Fault] = []
-        if let smallestGroup, smallestGroup < 1 {
-            faults.append(.init(pointer: "/smallestGroup", code: "out-of-range", detail: "This must be at least 1."))
-        }
-        if let receiptRetention, receiptRetention.seconds == 0 || receiptRetention > AppPolicy.receiptRetentionMax {
     private var hostFaults: [AppPolicy.Fault] {
         (webPushHosts ?? []).enumerated().filter { WebPushHosts.canonical($0.element) != $0.element }.map {
             AppPolicy.Fault(
@@ -83,10 +83,32 @@ extension AppPolicy.Draft {
         }
     }
 
+    private var messageFaults: [AppPolicy.Fault] {
+        var faults: [AppPolicy.Fault] = []
+        if let smallestGroup, smallestGroup < 1 {
+            faults.append(.init(pointer: "/smallestGroup", code: "out-of-range", detail: "This must be at least 1."))
+        }
+        if let receiptRetention, receiptRetention.seconds == 0 || receiptRetention > AppPolicy.receiptRetentionMax {
             faults.append(
                 .init(
                     pointer: "/receiptRetention", code: "out-of-range",
                     detail: "This must be above 0 and at most \(AppPolicy.receiptRetentionMax)."))
+        }
+        return faults
+    }
+
+    private var breakerFaults: [AppPolicy.Fault] {
+        guard case .limits(let breaker) = feedbackBreaker else { return [] }
+        var faults: [AppPolicy.Fault] = []
+        if !FeedbackBreaker.countRange.contains(breaker.count) {
+            faults.append(
+                .init(pointer: "/feedbackBreaker/count", code: "out-of-range", detail: "This must be at least 0."))
+        }
+        if !(breaker.share > 0 && breaker.share <= 1) {
+            faults.append(
+                .init(
+                    pointer: "/feedbackBreaker/share", code: "out-of-range",
+                    detail: "This must be above 0 and at most 1."))
         }
         return faults
     }

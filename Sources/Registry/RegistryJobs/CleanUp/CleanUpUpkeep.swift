@@ -2,7 +2,7 @@ import PostgresClient
 import PushRegistry
 
 /// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
-/// notifications, choices about deleted topics and unused cells of the roll-up.
+/// notifications, old counts of dead verdicts, choices about deleted topics and unused cells of the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -29,7 +29,7 @@ struct CleanUpUpkeep {
     func purge(_ forgotten: (Int) throws -> Void) throws {
         for rows in OldRows.tombstones { try rows.purge(before: apps, in: session, nodes, forgotten) }
         try OldRows.holders.purge(before: apps, in: session, nodes)
-        for rows in OldRows.notifications {
+        for rows in OldRows.notifications + [OldRows.feedbackHours] {
             try rows.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes)
         }
         try DeletedTopics(session: session, nodes: nodes).remove()

@@ -24,10 +24,17 @@ package struct PolicyDocument: Codable {
     var receiptRetention: String?
     var notificationsMax: Int?
     var webPushHosts: [String]?
+    /// Without members: off. The column has no null, which would be an absent member.
+    var feedbackBreaker: Breaker?
 
     struct Limit: Codable {
         var rate: Double
         var burst: Int
+    }
+
+    struct Breaker: Codable {
+        var count: Int64?
+        var share: Double?
     }
 
     init(_ policy: AppPolicy) {
@@ -51,6 +58,13 @@ package struct PolicyDocument: Codable {
         smallestGroup = draft.smallestGroup
         receiptRetention = draft.receiptRetention?.description
         notificationsMax = draft.notificationsMax
+        webPushHosts = draft.webPushHosts
+        feedbackBreaker =
+            switch draft.feedbackBreaker {
+            case nil: nil
+            case .off: Breaker()
+            case .limits(let breaker): Breaker(count: breaker.count, share: breaker.share)
+            }
     }
 
     init(text: String) throws {
@@ -58,7 +72,6 @@ package struct PolicyDocument: Codable {
     }
 
     func text() throws -> String {
-        webPushHosts = draft.webPushHosts
         String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
     }
 
@@ -84,6 +97,11 @@ package struct PolicyDocument: Codable {
         draft.smallestGroup = smallestGroup
         draft.receiptRetention = try receiptRetention.map { try ISO8601Duration($0) }
         draft.notificationsMax = notificationsMax
+        draft.webPushHosts = webPushHosts
+        draft.feedbackBreaker = feedbackBreaker.map { stored in
+            guard let count = stored.count, let share = stored.share else { return .off }
+            return .limits(FeedbackBreaker(count: count, share: share))
+        }
         return try AppPolicy(draft)
     }
 
@@ -97,7 +115,6 @@ package struct PolicyDocument: Codable {
         } catch let error as InvalidValue {
             return .failure(UnusablePolicy(reason: error.detail))
         } catch DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
-        draft.webPushHosts = webPushHosts
             DecodingError.dataCorrupted(let context)
         {
             let path = context.codingPath.map { "/" + $0.stringValue }.joined()

@@ -44,6 +44,8 @@ public struct Feedback: Sendable {
     /// Whether an item names an installation, with or without a token.
     public let namesInstallations: Bool
     public let touchInterval: ISO8601Duration
+    /// Nil: all dead verdicts are believed.
+    public let breaker: FeedbackBreaker?
     /// The caller's role and key id.
     public let actor: String
     /// When the call arrived, perhaps some time ago. Evidence without a time dates from then.
@@ -54,6 +56,7 @@ public struct Feedback: Sendable {
         self.items = items
         namesInstallations = items.contains { $0.installID != nil }
         touchInterval = app.policy.touchInterval
+        breaker = app.policy.feedbackBreaker
         self.actor = actor
         self.arrivedAt = arrivedAt
     }
@@ -65,6 +68,8 @@ public enum FeedbackOutcome: String, CaseIterable, Sendable {
     case unregistered
     /// The installation is not reachable until it registers again.
     case suspect
+    /// As `suspect`: the token is reported as dead, but the breaker is open.
+    case held
     /// The item is about an earlier registration, or the token has moved.
     case outdated
     /// No installation holds the token, or the installation does not exist.
@@ -76,6 +81,8 @@ public enum FeedbackOutcome: String, CaseIterable, Sendable {
 /// The number of items of each outcome.
 public struct FeedbackCounts: Hashable, Sendable {
     private var counts: [FeedbackOutcome: Int] = [:]
+    /// The providers whose breaker this call has opened.
+    public var opened: Set<Provider> = []
 
     public init() {}
 
