@@ -98,8 +98,10 @@ struct FeedbackOutageTests {
             try await stores.register("phone-0", token: token(0))
             try await stores.register("thief", token: token(1))
             _ = try await stores.sql(
-                "UPDATE installation SET generation = generation + 1, revision = revision + 1 WHERE install_id = 'phone-2'"
-            )
+                """
+                UPDATE installation SET generation = generation + 1, revision = revision + 1
+                WHERE install_id = 'phone-2'
+                """)
             #expect(try await repair(.restore(since: began), isDryRun: true, stores) == reported - 3)
             #expect(try await repair(.restore(since: began), stores) == reported - 3)
             #expect(try await repair(.restore(since: began), stores) == 0)

@@ -179,7 +179,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         try await transaction.commit(after: others + counts)
         EventMeters.count(changes.events)
         for (key, hour) in decision.hours where hour.held > 0 {
-            Counter(label: "feedback_held_total", dimensions: [("provider", key.provider.rawValue)])
+            Counter(label: "push_registry_feedback_held_total", dimensions: [("provider", key.provider.rawValue)])
                 .increment(by: hour.held)
         }
     }
