@@ -126,6 +126,7 @@ let package = Package(
                 .embedInCode("0010_create_console.sql"),
                 .embedInCode("0011_create_partitions.sql"),
                 .embedInCode("0012_create_typed_token.sql"),
+                .embedInCode("0013_create_feedback_breaker.sql"),
                 .embedInCode("0014_add_readdressed.sql"),
             ],
             swiftSettings: strict),

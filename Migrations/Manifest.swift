@@ -25,5 +25,6 @@ public let migrationFiles = [
     MigrationFile("0010_create_console", PackageResources._010_create_console_sql),
     MigrationFile("0011_create_partitions", PackageResources._011_create_partitions_sql),
     MigrationFile("0012_create_typed_token", PackageResources._012_create_typed_token_sql),
+    MigrationFile("0013_create_feedback_breaker", PackageResources._013_create_feedback_breaker_sql),
     MigrationFile("0014_add_readdressed", PackageResources._014_add_readdressed_sql),
 ]

@@ -69,7 +69,7 @@ struct TokenTests {
         (Provider.apns, ""), (.apns, "0123456789abcde"), (.apns, "0123456789abcdeg"), (.apns, "0123456789abcde "),
         (.apns, "٠١٢٣٤٥٦٧٨٩٠١٢٣٤٥٦"), (.fcm, ""), (.fcm, "a b"), (.huawei, "é"), (.fcm, "a\u{7F}"),
         (.webPush, "http://a/b"), (.webPush, "https://"), (.webPush, "https:///b"), (.webPush, "https://:443/b"),
-        (.webPush, "https://user@a/b"), (.webPush, "https://a:b/c"), (.webPush, "https://a:99999/"),
+        (.webPush, "https://a:+443/b"), (.webPush, "https://a:b/c"), (.webPush, "https://a:99999/"),
         (.webPush, "https://a b/c"), (.webPush, "https://ä/c"), (.webPush, "https://[::1/x"),
         (.webPush, "push.example/x"),
         (.webPush, "https://a\\b/c"),
@@ -77,6 +77,14 @@ struct TokenTests {
     func token_isRefused_whenTextIsInvalid(provider: Provider, text: String) {
         let reason = #expect(throws: InvalidValue.self) { try Token(text, of: provider) }
         #expect(reason?.code == "invalid-token")
+    }
+
+    @Test(arguments: [
+        "https://user@a/b", "HTTPS://a:b@fcm.googleapis.com/x", "https://fcm.googleapis.com@evil.example",
+    ])
+    func endpoint_isRefused_whenItHasUserInformation(text: String) {
+        let reason = #expect(throws: InvalidValue.self) { try Token(text, of: .webPush) }
+        #expect(reason?.code == "push-service-not-allowed")
     }
 
     @Test(arguments: [

@@ -37,6 +37,22 @@ struct RegistrationBodyTests {
         #expect(digests == [[217, 56, 194, 158], [163, 167, 217, 171], [180, 142, 68, 96]])
     }
 
+    /// A list without the host of an installation refuses its next registration, although its bytes are the same.
+    @Test func digest_dependsOnTheHosts_onlyOfWebPush() throws {
+        let escaped = String.webPush.replacing("webPush", with: #"web\u0050ush"#)
+        for (body, depends) in [(String.full, false), (.least, false), (.webPush, true), (escaped, true)] {
+            let digests = [["a.example"], ["a.example", "b.example"]].map { hosts in
+                let rules = SentRegistration.ReadingRules(
+                    storesAdvertisingID: false, webPushHosts: WebPushHosts(entries: hosts),
+                    links: TimeZoneLinks(zones: "", table: ""))
+                return SentRegistration.digest(of: Array(body.utf8), by: nil, reading: rules) {
+                    Array(SHA256.hash(data: $0))
+                }
+            }
+            #expect((digests[0] != digests[1]) == depends)
+        }
+    }
+
     /// Without reading them: a body in doubt is read.
     @Test(arguments: [
         (#"{"topics":{"news":true}}"#, true), (#"{"topi\u0063s":{}}"#, true), (#"{"a":"p","b":"topics"}"#, true),
@@ -154,7 +170,8 @@ extension RegistrationBody {
     fileprivate static func read(_ body: String, storesAdvertisingID: Bool = false) throws -> RegistrationRequest {
         let links = TimeZoneLinks(zones: "L Asia/Kolkata Asia/Calcutta", table: "")
         return try Self(
-            bytes: Array(body.utf8), installID: InstallID("i-1"), storesAdvertisingID: storesAdvertisingID, links: links
+            bytes: Array(body.utf8), installID: InstallID("i-1"), storesAdvertisingID: storesAdvertisingID,
+            webPushHosts: WebPushHosts(entries: ["push.example"]), links: links
         ).read()
     }
 

@@ -79,6 +79,7 @@ package final class ImportInput: Sendable {
         let source: ImportSource
         let rejects: RejectedLines
         let topics: ImportTopics?
+        let webPushHosts: WebPushHosts
         var reader: ImportReader
         var choice: RowChoice?
         /// By lane.
@@ -92,6 +93,7 @@ package final class ImportInput: Sendable {
 
         init(_ plan: ImportPlan, _ rejects: RejectedLines) {
             (source, self.rejects, topics) = (plan.source, rejects, plan.topics)
+            webPushHosts = plan.webPushHosts
             (reader, choice) = (plan.reader, plan.choice)
         }
     }
@@ -104,6 +106,10 @@ package final class ImportInput: Sendable {
     }
 
     private func add(_ installation: ImportedInstallation, _ reading: inout Reading) {
+        guard reading.webPushHosts.allows(installation.token) else {
+            reading.counts.skipped[.pushServiceNotAllowed, default: 0] += 1
+            return
+        }
         if installation.snapshot.settings.authorizationAssumed { reading.counts.assumed += 1 }
         // One transaction keeps the order of a small file, so that the first of two lines with one token is written.
         let isFirstSet = reading.added < InstallationImporter.installationsPerTransaction

@@ -9,8 +9,12 @@ package struct ImportPlan: Sendable {
     /// Nil if no topics are imported.
     package var topics: ImportTopics?
 
-    package init(_ source: ImportSource, _ reader: ImportReader) {
+    /// Of the app's policy.
+    let webPushHosts: WebPushHosts
+
+    package init(_ source: ImportSource, _ reader: ImportReader, allowing webPushHosts: WebPushHosts = WebPushHosts()) {
         self.source = source
+        self.webPushHosts = webPushHosts
         self.reader = reader
     }
 

@@ -24,7 +24,8 @@ struct PushRegistryCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, VerifyCommand.self, RebuildRollUpCommand.self, CleanUpCommand.self,
             ImportCommand.self, AppsCommand.self, KeysCommand.self, TopicsCommand.self, SegmentCommand.self,
-            MessagesCommand.self, DistributeCommand.self, ConfigCommand.self, HealthCheckCommand.self,
+            MessagesCommand.self, FeedbackCommand.self, DistributeCommand.self, ConfigCommand.self,
+            HealthCheckCommand.self,
         ])
 
     /// Prints the usage with errors of the command line only: with an error of a setting or a file it would not help.

@@ -1,4 +1,25 @@
+import Glibc
+
 extension UnsafeRawBufferPointer {
+    /// Whether the text contains a word.
+    ///
+    /// - Parameter rare: the index of a letter of the word that few texts have often.
+    public func contains(_ word: StaticString, rare: Int) -> Bool {
+        guard let start = baseAddress else { return false }
+        let end = start + count
+        var position = start
+        while let letter = memchr(position, CInt(word.utf8Start[rare]), end - position) {
+            let candidate = UnsafeRawPointer(letter) - rare
+            if candidate >= start, end - candidate >= word.utf8CodeUnitCount,
+                memcmp(candidate, word.utf8Start, word.utf8CodeUnitCount) == 0
+            {
+                return true
+            }
+            position = UnsafeRawPointer(letter) + 1
+        }
+        return false
+    }
+
     /// Whether `isFound` is true of any word: eight bytes after eight bytes, the last word overlapping the one before.
     /// A text shorter than a word is padded in front with the letter `a`.
     @inlinable @inline(__always)

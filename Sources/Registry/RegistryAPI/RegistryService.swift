@@ -114,7 +114,8 @@ public struct RegistryService: Sendable {
         [
             \.putInstallation, \.getInstallation, \.deleteInstallation, \.listSnapshots, \.logOutInstallation,
             \.endSession, \.logOutUser, \.listUserInstallations, \.eraseUser, \.postNotification, \.listNotifications,
-            \.postFeedback, \.listHistory, \.listTokenHistory, \.listChanges, \.countAudience, \.countAudienceByQuery,
+            \.postFeedback, \.releaseFeedback, \.restoreFeedback, \.listHistory, \.listTokenHistory, \.listChanges,
+            \.countAudience, \.countAudienceByQuery,
             \.breakDownAudience, \.listAudience, \.exportAudience, \.planWaves, \.listSegments, \.putSegment,
             \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,

@@ -150,6 +150,7 @@ extension ConsoleTests {
                 "reactivated.cleanupUndone", "superseded.tokenMoved", "superseded.reinstalled", "loggedOut.loggedOut",
                 "loggedOut.userLoggedOut", "logoutIgnored.outdatedLogout", "sessionEnded.sessionEnded",
                 "sessionEnded.sessionExpired", "unregistered.tokenDead", "unregistered.suspectSilent",
+                "unregistered.feedbackBreaker", "suspect.feedbackBreaker", "reactivated.feedbackRestored",
                 "suspect.tokenRefused", "suspect.recentlySeen", "stale.unseen", "deleted.deletedByCaller",
                 "deleted.purged", "erased.userErased", "imported.imported", "topicsChanged.topicsPatched",
                 "topicsChanged.topicsRegistered", "tokenMoved",

@@ -21,6 +21,8 @@ extension EndToEnd {
             "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],
             "smallestGroup": 20, "receiptRetention": "P14D", "notificationsMax": 50,
+            "webPushHosts": ["ntfy.sh", "*.example.org", "localhost:8443"],
+            "feedbackBreaker": ["count": 500, "share": 0.1],
         ]
 
         private static let secret = "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"
@@ -38,6 +40,11 @@ extension EndToEnd {
             #expect(policy["storeAdvertisingId"] == false)
             #expect(policy["allowedOrigins"] == [])
             #expect(policy["jwks"] == .null)
+            #expect(
+                policy["webPushHosts"] == [
+                    "fcm.googleapis.com", "jmt17.google.com", "updates.push.services.mozilla.com",
+                    "*.push.services.mozilla.com", "*.notify.windows.com", "*.push.apple.com",
+                ])
             #expect(policy["rateLimits"] == ["perKey": .null, "perAddress": .null])
         }
 
@@ -58,6 +65,35 @@ extension EndToEnd {
             let read = try await app.send("GET", "", by: .role(.admin))
             #expect(read.json == expected)
             #expect(response.json == expected)
+        }
+
+        /// `null` is no default here, but off.
+        @Test func breaker_isOff_ifItIsNull_andHasDefaultsIfItIsMissing() async throws {
+            let app = try await RegistryApp.make()
+            func breaker(_ method: String, _ body: JSON) async throws -> JSON {
+                let changed = try await app.send(method, "", body, by: .role(.admin))
+                let read = try await app.send("GET", "", by: .role(.admin)).json["feedbackBreaker"]
+                #expect(changed.status == 200 && changed.json["feedbackBreaker"] == read, "\(changed.text)")
+                return read
+            }
+            let standard: JSON = ["count": 1_000, "share": 0.05]
+            #expect(try await breaker("PUT", [:]) == standard)
+            #expect(try await breaker("PATCH", ["feedbackBreaker": ["share": 0.2]]) == ["count": 1_000, "share": 0.2])
+            #expect(try await breaker("PATCH", ["feedbackBreaker": ["count": 7]]) == ["count": 7, "share": 0.2])
+            #expect(try await breaker("PATCH", ["grace": "P6D"]) == ["count": 7, "share": 0.2])
+            #expect(try await breaker("PATCH", ["feedbackBreaker": .null]) == .null)
+            #expect(try await breaker("PATCH", ["grace": "P5D"]) == .null)
+            #expect(try await breaker("PUT", ["feedbackBreaker": ["share": 1]]) == ["count": 1_000, "share": 1])
+            #expect(try await breaker("PUT", ["feedbackBreaker": .null]) == .null)
+            #expect(try await breaker("PUT", [:]) == standard)
+            for (body, fault) in [
+                (["share": 0], "share out-of-range"), (["share": 1.1], "share out-of-range"),
+                (["count": -1], "count out-of-range"), (["count": 0.5], "count not-an-integer"),
+                (["counts": 1], "counts unknown-member"),
+            ] as [(JSON, String)] {
+                let refused = try await app.send("PATCH", "", ["feedbackBreaker": body], by: .role(.admin))
+                #expect(refused.status == 400 && refused.faults == ["/feedbackBreaker/" + fault], "\(refused.text)")
+            }
         }
 
         @Test func put_replacesEverything_whenMembersAreOmitted() async throws {

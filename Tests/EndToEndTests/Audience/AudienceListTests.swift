@@ -194,7 +194,7 @@ extension EndToEnd {
                 "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
                 "auth": "BTBZMqHH6r4Tts7J_aSIgg",
             ]
-            var body = SampleRegistration.make("web", token: "https://push.example.com/x", provider: "webPush")
+            var body = SampleRegistration.make("web", token: "https://fcm.googleapis.com/x", provider: "webPush")
             body["keys"] = keys
             #expect(try await app.put("web", body).status == 201)
             #expect(try await app.export(["filter": [:]]).first?["keys"] == keys)

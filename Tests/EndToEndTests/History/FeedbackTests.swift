@@ -149,7 +149,7 @@ extension RegistryApp {
     }
 
     /// The database's time, as RFC 3339.
-    fileprivate func now() async throws -> String {
+    func now() async throws -> String {
         try await database.column(
             #"SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"#)[0]
     }

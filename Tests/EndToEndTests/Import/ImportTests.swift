@@ -64,7 +64,7 @@ extension EndToEnd {
         func import_recreatesAnExport_inAnotherApp(format: String) async throws {
             let (source, copy) = (try await fleet(), try await RegistryApp.make())
             if format == "ndjson" {
-                let push = SampleRegistration.make("web", token: "https://push.example.com/1", provider: "webPush")
+                let push = SampleRegistration.make("web", token: "https://fcm.googleapis.com/1", provider: "webPush")
                 _ = try await source.put("web", .object(push.object.merging(["keys": Self.keys]) { $1 }))
             }
             let fields = format == "ndjson" ? Self.fields + ["keys", "cursor"] : Self.fields + ["cursor"]
@@ -82,6 +82,24 @@ extension EndToEnd {
             try await verify()
         }
 
+        @Test func endpoints_areSkipped_whosePushServiceThePolicyDoesNotAllow() async throws {
+            let app = try await RegistryApp.make(policy: ["webPushHosts": ["ntfy.sh"]])
+            let lines = ["https://ntfy.sh/up1", "https://ntfy.example/up2", "https://fcm.googleapis.com/up3"].map {
+                [
+                    "installId": .string(String($0.suffix(3))), "provider": "webPush", "token": .string($0),
+                    "keys": Self.keys,
+                ]
+                    as JSON
+            }
+            for (arguments, imported) in [(["--dry-run"], 1), ([], 1)] as [([String], Int64)] {
+                let run = try await ImportRun(lines, into: app, arguments)
+                #expect(run.status == 0 && run.counts == [3, imported, 0, 2, 0], "\(run.log)")
+                #expect(run.summary["skipped"] == ["pushServiceNotAllowed": 2])
+            }
+            #expect(try await app.get("up1").status == 200)
+            #expect(try await app.get("up2").status == 404)
+        }
+
         /// The fingerprint of the device, the session and the subscription's keys survive.
         @Test(arguments: ["ndjson", "csv"])
         func import_restoresEveryField_ofAnExport(format: String) async throws {
@@ -90,7 +108,7 @@ extension EndToEnd {
             request.fields.append((name: "X-Session-Expires-At", value: "2126-12-22T09:30:00Z"))
             _ = try await source.registry.client.response(to: request)
             _ = try await source.put("tablet", as: "alice", session: "s1")
-            let push = SampleRegistration.make("web", token: "https://push.example.com/1", provider: "webPush")
+            let push = SampleRegistration.make("web", token: "https://fcm.googleapis.com/1", provider: "webPush")
             _ = try await source.put("web", .object(push.object.merging(["keys": Self.keys]) { $1 }))
             let keys = format == "ndjson" ? ["keys"] : ["p256dh", "auth"]
             let fields =

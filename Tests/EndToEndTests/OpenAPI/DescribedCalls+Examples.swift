@@ -10,6 +10,7 @@ extension DescribedCalls {
         "getUserTopics",
         "listUserInstallations", "listTokenHistory", "putSegment", "getSegment", "listSegments", "countAudience",
         "countAudienceByQuery", "breakDownAudience", "listAudience", "exportAudience", "planWaves", "sendFeedback",
+        "releaseFeedback", "restoreFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
         "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
         "deleteTopic", "deleteInstallation", "eraseUser", "createKey", "listKeys", "getCaller", "listCleanUpRuns",

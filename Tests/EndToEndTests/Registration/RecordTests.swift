@@ -28,7 +28,7 @@ extension EndToEnd {
 
         @Test func record_hasTheKeys_whenItIsWebPush() async throws {
             let app = try await RegistryApp.make()
-            let endpoint = "https://push.example.com/send/AbC-1"
+            let endpoint = "https://fcm.googleapis.com/send/AbC-1"
             var body = SampleRegistration.make("browser", token: endpoint, provider: "webPush")
             // 65 bytes beginning with 4, and 16 bytes.
             body["keys"] = [
@@ -44,7 +44,7 @@ extension EndToEnd {
 
         @Test func webPush_requiresItsKeys() async throws {
             let app = try await RegistryApp.make()
-            var body = SampleRegistration.make("browser", token: "https://push.example.com/1", provider: "webPush")
+            var body = SampleRegistration.make("browser", token: "https://fcm.googleapis.com/1", provider: "webPush")
             #expect(try await app.put("browser", body).faults == ["/keys required"])
             body["keys"] = ["p256dh": "short", "auth": "short"]
             let response = try await app.put("browser", body)

@@ -19,7 +19,7 @@ struct Footprint: Sendable {
         "app", "topic", "directory_version", "registry_clock", "installation", "token_holder", "installation_owner",
         "user_guard", "session", "installation_logout", "token_event", "settings_snapshot", "rollup_delta",
         "rollup_cell", "rollup_text", "cleanup_result", "cleanup_run", "notification",
-        "notification_counter", "notification_dedup", "receipt", "message", "typed_token",
+        "notification_counter", "notification_dedup", "receipt", "message", "typed_token", "feedback_breaker",
     ]
     /// Their rows have no key that two transactions may insert.
     private static let logs: Set<String> = ["token_event", "settings_snapshot", "rollup_delta"]

@@ -116,6 +116,8 @@ enum SkippedKind: String, CaseIterable, Sendable {
     case inactive, uninstalled, expired, disabled, unsubscribed, optedOut
     /// Found by the registry: another installation holds the token, or the user was logged out or erased since.
     case heldOrLoggedOut
+    /// The app's policy does not allow the push service of the endpoint.
+    case pushServiceNotAllowed
 }
 
 /// How the text of a value becomes the text of a field.

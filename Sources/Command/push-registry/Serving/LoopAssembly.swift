@@ -185,7 +185,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             guard !shutdown.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
             var degraded: [String] = []
             do {
-                let unusable = try await parts.directory.current().unusable
+                let apps = try await parts.directory.current()
+                let unusable = apps.unusable
                 // Without the names: strangers may read this.
                 if !unusable.isEmpty {
                     degraded.append(
@@ -195,6 +196,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 guard schema >= schemaVersion else {
                     return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
                 }
+                degraded += await parts.feedback.openBreakers(of: apps)
             } catch StoreError.failed(let reason) {
                 return .init(obstacles: ["the database cannot be used: \(reason)"])
             } catch {

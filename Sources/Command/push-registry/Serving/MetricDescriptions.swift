@@ -59,6 +59,10 @@ enum MetricDescriptions {
             "Notifications of posts, by `result`: `stored`, `repeated` (the same `dedupId`), `dropped` (more than "
                 + "`notificationsMax` waited). Many dropped ones mean that apps do not fetch."),
         MetricDescription(
+            "push_registry_feedback_held_total", .counter,
+            "Dead verdicts that the breaker for feedback held, by `provider`: too many came within an hour. Alert on "
+                + "any."),
+        MetricDescription(
             "registry_changes_total", .counter,
             "Changes written to the history by this process, by `event` and `reason`."),
         MetricDescription(

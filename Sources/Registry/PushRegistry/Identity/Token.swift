@@ -11,7 +11,8 @@ public struct Token: Hashable, Sendable {
     /// - Web Push: the subscription's endpoint, an absolute https URL of at most 2,048 bytes with a host (RFC 8030).
     ///   Scheme and host are stored in lower case.
     ///
-    /// - Throws: `InvalidValue` with the code `invalid-token`, or `too-long`.
+    /// - Throws: `InvalidValue` with the code `invalid-token`, `too-long`, or `push-service-not-allowed`: an endpoint
+    ///   has user information.
     public init(_ text: String, of provider: Provider) throws(InvalidValue) {
         self.provider = provider
         self.text =
@@ -54,10 +55,18 @@ public struct Token: Hashable, Sendable {
 
     private static func endpoint(_ text: String) throws(InvalidValue) -> String {
         guard text.utf8.count <= 2048 else { throw tooLong(2048) }
+        guard !hasUserInformation(text) else { throw .pushServiceNotAllowed }
         guard VisibleASCII.contains(text), let origin = WebOrigin(prefixOf: text) else {
             throw invalid("A Web Push token is the subscription's endpoint: an absolute https URL.")
         }
         return origin.text + text.dropFirst(origin.text.count)
+    }
+
+    /// Whether the URL's authority has a part before `@`: no push service has one, and readers disagree about the host.
+    private static func hasUserInformation(_ url: String) -> Bool {
+        let scheme = "https://"
+        guard url.prefix(scheme.count).lowercased() == scheme else { return false }
+        return url.dropFirst(scheme.count).prefix { !"/?#".contains($0) }.contains("@")
     }
 
     private static func invalid(_ detail: String) -> InvalidValue {

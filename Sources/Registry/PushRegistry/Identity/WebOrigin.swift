@@ -38,6 +38,8 @@ public struct WebOrigin: Sendable {
 
     /// True of an empty text, and of a colon with a port number.
     private static func isPort(_ text: Substring) -> Bool {
-        text.isEmpty || (text.first == ":" && UInt16(text.dropFirst()) != nil)
+        guard let colon = text.first else { return true }
+        let digits = text.dropFirst()
+        return colon == ":" && digits.utf8.allSatisfy(ASCII.isDigit) && UInt16(digits) != nil
     }
 }

@@ -18,12 +18,20 @@ extension AppPolicy {
         public var smallestGroup: Int?
         public var receiptRetention: ISO8601Duration?
         public var notificationsMax: Int?
+        /// In canonical form.
+        public var webPushHosts: [String]?
+        public var feedbackBreaker: BreakerSetting?
 
         public init() {}
 
         public init(_ policy: AppPolicy) {
             self = policy.draft
         }
+    }
+
+    public enum BreakerSetting: Hashable, Sendable {
+        case off
+        case limits(FeedbackBreaker)
     }
 
     /// All faults of a draft; never empty.
@@ -42,7 +50,8 @@ extension AppPolicy {
 extension AppPolicy.Draft {
     /// Members that contradict each other or cannot work.
     public var faults: [AppPolicy.Fault] {
-        intervalFaults + originFaults + messageFaults + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
+        intervalFaults + originFaults + hostFaults + messageFaults + breakerFaults
+            + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
             + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
     }
 
@@ -66,6 +75,14 @@ extension AppPolicy.Draft {
         }
     }
 
+    private var hostFaults: [AppPolicy.Fault] {
+        (webPushHosts ?? []).enumerated().filter { WebPushHosts.canonical($0.element) != $0.element }.map {
+            AppPolicy.Fault(
+                pointer: "/webPushHosts/\($0.offset)", code: "invalid-host",
+                detail: "This must be a host, host:port, *. and a domain, or *.")
+        }
+    }
+
     private var messageFaults: [AppPolicy.Fault] {
         var faults: [AppPolicy.Fault] = []
         if let smallestGroup, smallestGroup < 1 {
@@ -76,6 +93,22 @@ extension AppPolicy.Draft {
                 .init(
                     pointer: "/receiptRetention", code: "out-of-range",
                     detail: "This must be above 0 and at most \(AppPolicy.receiptRetentionMax)."))
+        }
+        return faults
+    }
+
+    private var breakerFaults: [AppPolicy.Fault] {
+        guard case .limits(let breaker) = feedbackBreaker else { return [] }
+        var faults: [AppPolicy.Fault] = []
+        if !FeedbackBreaker.countRange.contains(breaker.count) {
+            faults.append(
+                .init(pointer: "/feedbackBreaker/count", code: "out-of-range", detail: "This must be at least 0."))
+        }
+        if !(breaker.share > 0 && breaker.share <= 1) {
+            faults.append(
+                .init(
+                    pointer: "/feedbackBreaker/share", code: "out-of-range",
+                    detail: "This must be above 0 and at most 1."))
         }
         return faults
     }

@@ -57,6 +57,18 @@ public struct AppPolicy: Hashable, Sendable {
     /// A post reads all that waits for an installation.
     public static let notificationsMaxRange: ClosedRange<Int64> = 1...1_000
 
+    /// The push services whose Web Push endpoints installations may register.
+    public var webPushHosts: WebPushHosts { draft.webPushHosts.map(WebPushHosts.init) ?? WebPushHosts() }
+
+    /// From when on dead verdicts of providers are held; nil: never.
+    public var feedbackBreaker: FeedbackBreaker? {
+        switch draft.feedbackBreaker {
+        case nil: .standard
+        case .off: nil
+        case .limits(let breaker): breaker
+        }
+    }
+
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {
         /// The providers that the administrator set; the others have their defaults.

@@ -1,3 +1,5 @@
+import Basics
+
 /// A registration as it was sent. Most have the same bytes as the last one of their installation, and nothing of them
 /// must be read then (R2).
 public final class SentRegistration: Sendable {
@@ -42,8 +44,15 @@ public final class SentRegistration: Sendable {
         bytes.append(owner?.userID.rawValue)
         bytes.append(owner?.session?.id.rawValue)
         bytes.append(owner?.session?.expiresAt?.microseconds ?? -1)
+        if mayBeWebPush(body) { bytes.append(rules.webPushHosts.entries.joined(separator: " ")) }
         bytes.append(body)
         return Array(sha256(bytes.bytes).prefix(Registration.digestBytes))
+    }
+
+    /// Whether the provider may be Web Push, found without reading the text: an escape such as `\u0050` may hide it.
+    /// Other bodies do not depend on the list of hosts.
+    private static func mayBeWebPush(_ body: [UInt8]) -> Bool {
+        body.withUnsafeBytes { $0.contains("webPush", rare: 3) || $0.contains(#"\u"#, rare: 0) }
     }
 
     /// What decides which values the service reads from a body.
@@ -53,11 +62,13 @@ public final class SentRegistration: Sendable {
         static let version: UInt8 = 4
 
         let storesAdvertisingID: Bool
+        let webPushHosts: WebPushHosts
         let zonesVersion: String
 
         /// - Parameter links: they replace names of time zones.
-        public init(storesAdvertisingID: Bool, links: TimeZoneLinks) {
+        public init(storesAdvertisingID: Bool, webPushHosts: WebPushHosts = WebPushHosts(), links: TimeZoneLinks) {
             self.storesAdvertisingID = storesAdvertisingID
+            self.webPushHosts = webPushHosts
             zonesVersion = links.version
         }
     }

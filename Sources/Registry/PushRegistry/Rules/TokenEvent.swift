@@ -11,6 +11,8 @@ public struct TokenEvent: Hashable, Sendable {
         /// Feedback: the token is dead; the token is dead, but the installation was seen shortly before; the provider
         /// refuses the token; the app was reinstalled (R5).
         case tokenDead, recentlySeen, tokenRefused, reinstalled
+        /// The token is reported as dead, but too many were in that hour; what feedback had retired was restored.
+        case feedbackBreaker, feedbackRestored
         /// The clean-up: not seen for too long; a suspect that stayed silent; an expired session; the end of the
         /// retention; an undone run.
         case unseen, suspectSilent, sessionExpired, purged, cleanupUndone

@@ -4,4 +4,10 @@ public protocol FeedbackStore: Sendable {
     ///
     /// - Throws: `StoreError`.
     func apply(_ feedback: Feedback) async throws -> FeedbackCounts
+
+    /// Carries out an administrator's decision. What is done stays done if it throws; a repeated call does the rest.
+    ///
+    /// - Returns: how many installations it has changed; of a dry run, would change.
+    /// - Throws: `StoreError`.
+    func repair(_ repair: FeedbackRepair) async throws -> Int
 }

@@ -30,6 +30,8 @@ struct PolicyMember: Sendable {
         .smallestGroup,
         .duration("receiptRetention", \.receiptRetention, \.receiptRetention),
         .notificationsMax,
+        .webPushHosts,
+        .feedbackBreaker,
     ]
 
     /// A path to a member of the draft.
@@ -153,6 +155,37 @@ extension PolicyMember {
         if let number = value.integer(in: AppPolicy.notificationsMaxRange) { count = Int(number) }
     } write: { policy, writer in
         writer.integer(Int64(policy.notificationsMax))
+    }
+
+    private static let webPushHosts = PolicyMember("webPushHosts", \.webPushHosts, default: nil) { value, hosts, _ in
+        hosts = value.array(elementsMax: WebPushHosts.countMax)?.compactMap { element in
+            element.string(scalarsMax: Device.textScalarsMax).map { WebPushHosts.canonical($0) ?? $0 }
+        }
+    } write: { policy, writer in
+        writer.array { writer in
+            for host in policy.webPushHosts.entries { writer.string(host) }
+        }
+    }
+
+    /// `null` is off. A member that is missing stays as it is; `null` is its default.
+    private static let feedbackBreaker = PolicyMember("feedbackBreaker", \.feedbackBreaker, default: .off) {
+        value, setting, _ in
+        guard let object = value.object() else { return }
+        object.refuseUnknownMembers(besides: ["count", "share"])
+        var breaker = FeedbackBreaker.standard
+        if case .limits(let present) = setting { breaker = present }
+        if object.hasNull("count") { breaker.count = FeedbackBreaker.standard.count }
+        if object.hasNull("share") { breaker.share = FeedbackBreaker.standard.share }
+        breaker.count = object.integer("count", in: FeedbackBreaker.countRange) ?? breaker.count
+        breaker.share =
+            object.double("share", in: -.greatestFiniteMagnitude...(.greatestFiniteMagnitude)) ?? breaker.share
+        setting = .limits(breaker)
+    } write: { policy, writer in
+        guard let breaker = policy.feedbackBreaker else { return writer.null() }
+        writer.object { writer in
+            writer.member("count", breaker.count)
+            writer.member("share", breaker.share)
+        }
     }
 
     private static let rateLimits = PolicyMember("rateLimits", \.rateLimits, default: AppPolicy.RateLimits()) {

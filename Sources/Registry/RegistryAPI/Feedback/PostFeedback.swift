@@ -3,6 +3,7 @@
 import EventLoop
 import HTTPApplication
 import HTTPTypes
+import Logging
 import PushRegistry
 import StrictJSON
 
@@ -24,6 +25,11 @@ extension RegistryService {
                 try await failures.count(in: call.app.number, messages)
                 return (parsed, counts)
             }
+            for provider in counts.opened {
+                logger.error(
+                    "too many tokens are reported as dead: the breaker for feedback holds the rest",
+                    metadata: ["app": "\(call.app.id)", "provider": "\(provider.rawValue)"])
+            }
             return response(counts, to: parsed)
         }
     }
@@ -33,7 +39,7 @@ extension RegistryService {
         writer.object { writer in
             writer.member("received", body.items.count + body.invalid)
             writer.member("unregistered", counts[.unregistered])
-            writer.member("suspect", counts[.suspect])
+            writer.member("suspect", counts[.suspect] + counts[.held])
             writer.member("outdated", counts[.outdated])
             writer.member("unknown", counts[.unknown])
             writer.member("ignored", counts[.ignored])
@@ -44,6 +50,7 @@ extension RegistryService {
                     writer.integer(Int64(count))
                 }
             }
+            writer.member("held", counts[.held])
             writer.invalidItems(of: body)
         }
         return .json(writer)

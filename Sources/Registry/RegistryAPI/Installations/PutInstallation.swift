@@ -49,7 +49,7 @@ extension RegistryService {
             credentialIssuedAt: call.caller.user?.issuedAt, precondition: try ETag.precondition(request))
         let body = RegistrationBody(
             bytes: bytes, installID: key.installID, storesAdvertisingID: call.app.policy.storesAdvertisingID,
-            topics: call.app.topics, links: links)
+            topics: call.app.topics, webPushHosts: call.app.policy.webPushHosts, links: links)
         let digest = SentRegistration.digest(
             of: bytes, by: owner, keepingOwner: claim.keepsOwner, reading: body.rules, sha256: Self.sha256)
         let sent = SentRegistration(on: key, by: claim, mayHaveTopics: body.mayHaveTopics, digest: digest) {

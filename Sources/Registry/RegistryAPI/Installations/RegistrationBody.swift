@@ -1,4 +1,4 @@
-import Glibc
+import Basics
 import PushRegistry
 import StrictJSON
 
@@ -15,32 +15,19 @@ struct RegistrationBody: Sendable {
     let storesAdvertisingID: Bool
     /// The app's. Choices about others are ignored.
     var topics = TopicCatalogue()
+    /// The push services of the app's policy.
+    var webPushHosts = WebPushHosts()
     /// Resolves time zone names.
     let links: TimeZoneLinks
 
     var rules: SentRegistration.ReadingRules {
-        SentRegistration.ReadingRules(storesAdvertisingID: storesAdvertisingID, links: links)
+        SentRegistration.ReadingRules(
+            storesAdvertisingID: storesAdvertisingID, webPushHosts: webPushHosts, links: links)
     }
 
     /// Whether there may be choices about topics, found without reading the text: a backslash may hide the name.
     var mayHaveTopics: Bool {
-        bytes.withUnsafeBytes { text in
-            guard let start = text.baseAddress else { return false }
-            if memchr(start, CInt(UInt8(ascii: "\\")), text.count) != nil { return true }
-            let (name, end): (StaticString, UnsafeRawPointer) = ("topics", start + text.count)
-            var position = start
-            // Of the name's letters, few texts have many of its third.
-            while let letter = memchr(position, CInt(UInt8(ascii: "p")), end - position) {
-                let candidate = UnsafeRawPointer(letter) - 2
-                if candidate >= start, end - candidate >= name.utf8CodeUnitCount,
-                    memcmp(candidate, name.utf8Start, name.utf8CodeUnitCount) == 0
-                {
-                    return true
-                }
-                position = UnsafeRawPointer(letter) + 1
-            }
-            return false
-        }
+        bytes.withUnsafeBytes { $0.contains(#"\"#, rare: 0) || $0.contains("topics", rare: 2) }
     }
 
     /// Reads it.
@@ -49,7 +36,7 @@ struct RegistrationBody: Sendable {
     func read() throws -> RegistrationRequest {
         let document = try JSONDocument(bytes)
         let root = document.root.object()
-        let (token, provider, keys) = root?.tokenAndKeys() ?? (nil, nil, nil)
+        let (token, provider, keys) = root?.tokenAndKeys(allowing: webPushHosts) ?? (nil, nil, nil)
         let settings = root?.object("settings")
         let device = root?.object("device", .required)
         let snapshot = Snapshot(
@@ -76,8 +63,9 @@ extension Snapshot {
 
 extension JSONObject {
     /// Nil after a fault. Keys are read only for Web Push.
-    fileprivate func tokenAndKeys() -> (Token?, Provider?, WebPushKeys?) {
+    fileprivate func tokenAndKeys(allowing hosts: WebPushHosts) -> (Token?, Provider?, WebPushKeys?) {
         let (token, provider) = token()
+        if let token, !hosts.allows(token) { refuse(member: "token", .pushServiceNotAllowed) }
         return (token, provider, provider == .webPush ? webPushKeys() : nil)
     }
 
@@ -195,5 +183,6 @@ private struct SettingsReader: NotificationSettingsVisitor {
 
 extension JSONFault.Code {
     static let unknownProvider = JSONFault.Code(rawValue: "unknown-provider")
+    static let pushServiceNotAllowed = JSONFault.Code(rawValue: InvalidValue.pushServiceNotAllowed.code)
     static let installIDMismatch = JSONFault.Code(rawValue: "install-id-mismatch")
 }

@@ -35,6 +35,8 @@ enum APIError: Error {
     case ownedInstallation
     case unsupportedMediaType(String)
     case invalidBody([JSONFault])
+    /// The app's policy does not allow the endpoint of a registration. All faults of its body.
+    case pushServiceNotAllowed([JSONFault])
     case invalidParameters([ParameterFault])
     case unknownInstallation
     /// A call about one token requires an active installation.
@@ -159,6 +161,10 @@ extension APIError {
             Problem(
                 .badRequest, code: faults.first?.code == .malformed ? "malformed-json" : "invalid-body",
                 detail: "The body is invalid; errors lists every fault.")
+        case .pushServiceNotAllowed:
+            Problem(
+                .badRequest, code: InvalidValue.pushServiceNotAllowed.code,
+                detail: InvalidValue.pushServiceNotAllowed.detail)
         case .invalidParameters(let faults):
             Problem(
                 .badRequest,
@@ -288,7 +294,9 @@ extension APIError {
         case let refused as RefusedCall: self = refused.error
         case let missing as MissingKey: self = .invalidUserToken(missing.fault)
         case let error as StoreError: self = .store(error)
-        case let error as JSONFaults: self = .invalidBody(error.faults)
+        case let error as JSONFaults:
+            let isOfService = error.faults.contains { $0.code == .pushServiceNotAllowed }
+            self = isOfService ? .pushServiceNotAllowed(error.faults) : .invalidBody(error.faults)
         case RegistrationRefusal.outdated(let generation): self = .outdated(generation: generation)
         case RegistrationRefusal.sessionEnded: self = .sessionEnded
         case RegistrationRefusal.owned: self = .ownedInstallation

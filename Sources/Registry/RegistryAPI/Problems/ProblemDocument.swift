@@ -7,7 +7,9 @@ enum ProblemDocument {
     static func response(_ error: APIError, _ requestID: RequestID) -> ServerResponse {
         response(error.problem, requestID) { writer in
             switch error {
-            case .invalidBody(let faults), .segmentCycle(let faults), .topicLocked(let faults): writer.faults(faults)
+            case .invalidBody(let faults), .pushServiceNotAllowed(let faults), .segmentCycle(let faults),
+                .topicLocked(let faults):
+                writer.faults(faults)
             case .invalidParameters(let faults): writer.faults(faults)
             case .outdated(let generation?): writer.member("generation", generation)
             case .notificationsGone(let epoch, let first, let last):

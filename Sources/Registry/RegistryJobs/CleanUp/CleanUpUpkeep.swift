@@ -2,7 +2,8 @@ import PostgresClient
 import PushRegistry
 
 /// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
-/// typed tokens and notifications, choices about deleted topics and unused cells of the roll-up.
+/// typed tokens and notifications, old counts of dead verdicts, choices about deleted topics and unused cells of the
+/// roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -40,7 +41,7 @@ struct CleanUpUpkeep {
         for rows in OldRows.tombstones { try rows.purge(before: apps, in: session, nodes) { try forgotten($1) } }
         try OldRows.holders.purge(before: apps, in: session, nodes)
         try OldRows.typedTokens.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes, expired)
-        for rows in OldRows.notifications {
+        for rows in OldRows.notifications + [OldRows.feedbackHours] {
             try rows.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes)
         }
         try DeletedTopics(session: session, nodes: nodes).remove()

@@ -61,6 +61,11 @@ struct OldRows {
             condition: "t.expires_at <= b.since"),
     ]
 
+    /// R9: counts of dead verdicts, of providers without one for so long.
+    static let feedbackHours = OldRows(
+        table: "feedback_breaker", rule: "R9", columns: [("provider", "provider"), ("kind", "text")],
+        condition: "t.hour_began <= b.since - interval '400 days'")
+
     /// Receipts of an app that keeps them for a shorter time than another one: their partitions stay.
     ///
     /// - Parameter asOf: the present time. A receipt that may still be valid is not old.

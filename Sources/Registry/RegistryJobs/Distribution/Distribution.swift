@@ -11,7 +11,7 @@ public struct Distribution: Sendable {
             "token_event", "settings_snapshot", "dropped_history", "rollup_text", "rollup_cell", "rollup_delta",
             "rollup_expiry", "rollup_state", "rollup_cube", "message", "receipt",
             "message_delta", "message_sum", "message_minute", "notification_counter", "notification",
-            "notification_dedup", "typed_token",
+            "notification_dedup", "typed_token", "feedback_breaker",
         ]
 
     /// Tables with a copy on every node, because statements join them with an app's rows, or write them together.

@@ -108,6 +108,16 @@ extension Invariant {
                 OR created_at > snapshot_at
             """),
         Invariant(
+            "held-verdict", "R9", "what the breaker for feedback holds can be released",
+            """
+            SELECT i.app_id || '/' || i.install_id
+            FROM installation i
+                JOIN token_event e ON e.app_id = i.app_id AND e.install_id = i.install_id
+                    AND e.generation_after = i.generation AND e.reason = 'feedbackBreaker'
+                LEFT JOIN feedback_breaker b ON b.app_id = i.app_id AND b.provider = i.provider AND b.kind = ''
+            WHERE i.state = 'suspect' AND (b.held_since IS NULL OR b.held_since > e.at)
+            """),
+        Invariant(
             "app", "R1", "an installation belongs to an app",
             """
             WITH known AS MATERIALIZED (SELECT id FROM app)

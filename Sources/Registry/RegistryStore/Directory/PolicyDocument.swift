@@ -23,10 +23,18 @@ package struct PolicyDocument: Codable {
     var smallestGroup: Int?
     var receiptRetention: String?
     var notificationsMax: Int?
+    var webPushHosts: [String]?
+    /// Without members: off. The column has no null, which would be an absent member.
+    var feedbackBreaker: Breaker?
 
     struct Limit: Codable {
         var rate: Double
         var burst: Int
+    }
+
+    struct Breaker: Codable {
+        var count: Int64?
+        var share: Double?
     }
 
     init(_ policy: AppPolicy) {
@@ -50,6 +58,13 @@ package struct PolicyDocument: Codable {
         smallestGroup = draft.smallestGroup
         receiptRetention = draft.receiptRetention?.description
         notificationsMax = draft.notificationsMax
+        webPushHosts = draft.webPushHosts
+        feedbackBreaker =
+            switch draft.feedbackBreaker {
+            case nil: nil
+            case .off: Breaker()
+            case .limits(let breaker): Breaker(count: breaker.count, share: breaker.share)
+            }
     }
 
     init(text: String) throws {
@@ -82,6 +97,11 @@ package struct PolicyDocument: Codable {
         draft.smallestGroup = smallestGroup
         draft.receiptRetention = try receiptRetention.map { try ISO8601Duration($0) }
         draft.notificationsMax = notificationsMax
+        draft.webPushHosts = webPushHosts
+        draft.feedbackBreaker = feedbackBreaker.map { stored in
+            guard let count = stored.count, let share = stored.share else { return .off }
+            return .limits(FeedbackBreaker(count: count, share: share))
+        }
         return try AppPolicy(draft)
     }
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Metrics
 import PostgresClient
 import PushRegistry
 
@@ -9,7 +10,7 @@ import PushRegistry
 /// are unchanged. If one has changed, or another transaction has locked one, the call starts over with locks.
 public struct PostgresFeedbackStore: FeedbackStore {
     /// How often a transaction is tried that loses races.
-    private static let attemptsMax = 20
+    static let attemptsMax = 20
     /// Calls of an app that wait for their turn; more are refused. Each may hold 8 MiB.
     static let waitingMax = 32
     /// How long a call waits for its turn. After this time its client has probably left.
@@ -20,7 +21,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
     /// On Citus, calls about apps of a node that hangs have some of the turns for a while.
     private static let turnsOnCitus = 4
 
-    private let resources: LoopResources
+    let resources: LoopResources
     /// A call with a turn has one of the loop's connections.
     private let turns: Turns
 
@@ -36,7 +37,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
             try await turns.withTurn(of: feedback.app) {
                 do {
                     return try await applyUnlocked(feedback)
-                } catch let error where error.isLostRace || (error as? PostgresError)?.kind == .lockTimeout {
+                } catch let error where error.isLostRace || error.isLockTimeout {
                     return try await applyLocked(feedback)
                 }
             }
@@ -47,47 +48,61 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let waited = feedback.arrivedAt.duration(to: .now)
         let results = try await resources.postgres.execute([
             PostgresStatement(FeedbackStatements.now), FeedbackStatements.read(feedback),
+            PostgresStatement(FeedbackBreakerStatements.read, feedback.app.rawValue),
         ])
         let now = try time(results[0])
         let times = Times(receivedAt: now.preceding(by: waited), now: now)
+        let hours = try hours(results[2], at: now)
         var found = try await offLoop { try results[1].map { try InstallationColumns.decode($0) } }
-        var decision = await decide(feedback, on: found, at: times)
+        var decision = await decide(feedback, on: found, hours, at: times)
         if !decision.wanted.isEmpty {
             // Only tokens that are no main ones cost this round trip.
             let typed = try await resources.postgres.execute(
                 FeedbackStatements.read(decision.wanted, in: feedback.app, locking: false))
-            decision = try await decide(feedback, on: &found, typed, at: times)
+            decision = try await decide(feedback, on: &found, typed, hours, at: times)
         }
+        guard !decision.needsCount else { throw LostRace() }
         guard decision.hasChanges else { return decision.counts }
         try await resources.postgres.withTransaction(.readCommitted) { transaction in
             if !decision.retired.isEmpty {
                 let ids = decision.retired.map(\.key.installID)
                 _ = try await transaction.execute([HolderStatements.lock(of: ids, in: feedback.app)])
             }
-            try await write(decision, transaction)
+            try await write(decision, of: feedback, transaction)
         }
         return decision.counts
     }
 
     func applyLocked(_ feedback: Feedback) async throws -> FeedbackCounts {
-        try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+        var countsActive = false
+        return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
             let now = PostgresStatement(FeedbackStatements.now)
             let setUp = LockTimeoutStatements.of(.alone) + [now]
-            let results = try await transaction.execute(setUp + FeedbackStatements.lock(feedback) + [now])
+            let breaker = PostgresStatement(FeedbackBreakerStatements.lock, feedback.app.rawValue)
+            let active = PostgresStatement(FeedbackBreakerStatements.countActive, feedback.app.rawValue)
+            let results = try await transaction.execute(
+                setUp + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []))
+            let locked = setUp.count
             let times = Times(
-                receivedAt: try time(results[setUp.count - 1]).preceding(by: waited),
-                now: try time(results[setUp.count + 2]))
-            var found = try await offLoop { try results[setUp.count + 1].map { try InstallationColumns.decode($0) } }
-            var decision = await decide(feedback, on: found, at: times)
+                receivedAt: try time(results[locked - 1]).preceding(by: waited), now: try time(results[locked + 3]))
+            let hours = try hours(
+                results[locked + 2], active: countsActive ? results[locked + 4] : nil, at: times.now)
+            var found = try await offLoop { try results[locked + 1].map { try InstallationColumns.decode($0) } }
+            var decision = await decide(feedback, on: found, hours, at: times)
             if !decision.wanted.isEmpty {
                 // Another order of locks than elsewhere; a deadlock repeats the transaction.
                 let typed = try await transaction.execute(
                     FeedbackStatements.read(decision.wanted, in: feedback.app, locking: true))
-                decision = try await decide(feedback, on: &found, typed, at: times)
+                decision = try await decide(feedback, on: &found, typed, hours, at: times)
             }
-            try check(decision.retired, locked: results[setUp.count])
-            try await write(decision, transaction)
+            // Counting the active installations takes milliseconds, so few transactions do it.
+            guard !decision.needsCount else {
+                countsActive = true
+                throw LostRace()
+            }
+            try check(decision.retired, locked: results[locked])
+            try await write(decision, of: feedback, transaction)
             return decision.counts
         }
     }
@@ -98,8 +113,11 @@ public struct PostgresFeedbackStore: FeedbackStore {
     }
 
     private struct Decision: Sendable {
-        let counts: FeedbackCounts
+        var counts: FeedbackCounts
         var changes: ChangeSet
+        var hours: [FeedbackHour.Key: FeedbackHour] = [:]
+        /// Whether it is none, because the breaker needs the number of active installations.
+        var needsCount = false
         /// The installations that give up their tokens, before they do.
         var retired: [Installation] = []
         /// Typed tokens that may be meant, if they were not read.
@@ -111,11 +129,13 @@ public struct PostgresFeedbackStore: FeedbackStore {
 
     /// Applies up to 10,000 items.
     private func decide(
-        _ feedback: Feedback, on found: [StoredInstallation], tokens: LockedTokens? = nil, at times: Times
+        _ feedback: Feedback, on found: [StoredInstallation], tokens: LockedTokens? = nil,
+        _ hours: [FeedbackHour.Key: FeedbackHour], at times: Times
     ) async -> Decision {
         await offLoop {
             var locked = LockedFeedback(
-                feedback, on: found.map(\.installation), tokens: tokens, receivedAt: times.receivedAt, now: times.now)
+                feedback, on: found.map(\.installation), tokens: tokens, hours: hours, receivedAt: times.receivedAt,
+                now: times.now)
             for item in feedback.items { locked.apply(item) }
             var decision = Decision(counts: locked.counts, changes: ChangeSet(in: feedback.app, at: times.now))
             guard tokens != nil || locked.wanted.isEmpty else {
@@ -123,6 +143,9 @@ public struct PostgresFeedbackStore: FeedbackStore {
                 return decision
             }
             decision.removed = locked.removed
+            decision.hours = locked.hours
+            decision.needsCount = locked.hours.values.contains(where: \.needsCount)
+            decision.counts.opened = Set(locked.hours.filter { $0.value.hasOpened }.map(\.key.provider))
             for change in locked.changes {
                 decision.changes.record(change.events)
                 if change.after.state == .superseded { decision.retired.append(found[change.index].installation) }
@@ -146,18 +169,44 @@ public struct PostgresFeedbackStore: FeedbackStore {
     ///   - found: those that were read before. Gets those that have typed tokens.
     ///   - typed: of `FeedbackStatements.read(_:in:locking:)`.
     private func decide(
-        _ feedback: Feedback, on found: inout [StoredInstallation], _ typed: [PostgresResult], at times: Times
+        _ feedback: Feedback, on found: inout [StoredInstallation], _ typed: [PostgresResult],
+        _ hours: [FeedbackHour.Key: FeedbackHour], at times: Times
     ) async throws -> Decision {
         let known = Set(found.map(\.installation.key))
         found += try typed[0].map { try InstallationColumns.decode($0) }
             .filter { !known.contains($0.installation.key) }
         let tokens = LockedTokens(
             try typed[1].map { try TypedTokenStatements.decode($0, in: feedback.app) }, now: times.now)
-        return await decide(feedback, on: found, tokens: tokens, at: times)
+        return await decide(feedback, on: found, tokens: tokens, hours, at: times)
     }
 
     private func time(_ result: PostgresResult) throws -> Timestamp {
         Timestamp(try result[0].decode(0, as: PostgresTimestamp.self))
+    }
+
+    /// The present hours of an app.
+    ///
+    /// - Parameter active: the active installations of each provider; nil if they were not counted.
+    private func hours(
+        _ rows: PostgresResult, active: PostgresResult? = nil, at now: Timestamp
+    ) throws -> [FeedbackHour.Key: FeedbackHour] {
+        var hours: [FeedbackHour.Key: FeedbackHour] = [:]
+        let stored = try rows.map(BreakerRow.init)
+        let counted = try active.map { rows in
+            try rows.reduce(into: [Provider: Int64]()) { counts, row in
+                var reader = ColumnReader(row)
+                let provider: Provider = try reader.nextLabel()
+                counts[provider] = try reader.next()
+            }
+        }
+        for provider in counted == nil ? [] : Provider.allCases {
+            hours[.init(provider)] = FeedbackHour(nil, activeNow: counted?[provider] ?? 0, at: now)
+        }
+        for row in stored {
+            let activeNow = counted.map { $0[row.key.provider] ?? 0 }
+            hours[row.key] = FeedbackHour(row.stored, activeNow: activeNow, at: now)
+        }
+        return hours
     }
 
     /// A token that an installation gives up must be locked. An installation that is named by its id may have got
@@ -168,7 +217,9 @@ public struct PostgresFeedbackStore: FeedbackStore {
         guard retired.compactMap(\.tokenSHA256).allSatisfy(digests.contains) else { throw LostRace() }
     }
 
-    private func write(_ decision: Decision, _ transaction: PostgresTransaction) async throws {
+    private func write(
+        _ decision: Decision, of feedback: Feedback, _ transaction: PostgresTransaction
+    ) async throws {
         guard decision.hasChanges else { return }
         let changes = decision.changes
         let rows = await offLoop { changes.rows }
@@ -176,9 +227,15 @@ public struct PostgresFeedbackStore: FeedbackStore {
         try changes.check(results.dropLast())
         let moment = try Moment(results[rows.count])
         let others = await offLoop { changes.others(at: moment) }
-        try await transaction.commit(after: others)
+        // Last: calls of other senders write the same rows.
+        let counts = FeedbackBreakerStatements.write(decision.hours, by: feedback.breaker, in: feedback.app)
+        try await transaction.commit(after: others + counts)
         EventMeters.count(changes.events)
         EventMeters.count(removed: decision.removed)
+        for (key, hour) in decision.hours where hour.held > 0 {
+            Counter(label: "push_registry_feedback_held_total", dimensions: [("provider", key.provider.rawValue)])
+                .increment(by: hour.held)
+        }
     }
 }
 

@@ -74,6 +74,14 @@ enum EventStatements {
         ORDER BY position, id LIMIT $5
         """)
 
+    /// POST …/feedback/release and …/restore (R9): the newest events before the cursor `$2`, `$3`.
+    static let newest = PreparedSQL(
+        """
+        SELECT \(sql: columns) FROM token_event e
+        WHERE app_id = $1 AND position <= $2 AND (position < $2 OR id < $3)
+        ORDER BY position DESC, id DESC LIMIT $4
+        """)
+
     /// The position of an event that is written now, under its installation's lock or on condition of its revision. No
     /// event of a transaction that has ended has a higher one.
     static let position: PostgresSQL = """

@@ -206,7 +206,7 @@ struct ImportCommand: AsyncParsableCommand {
             links: try TimeZoneLinks(), lastSeenDefault: options.lastSeen,
             providerDefault: provider.flatMap { Provider(word: $0) } ?? .apns,
             assumesAuthorization: foreign.assume == .authorized)
-        var plan = ImportPlan(source, reader)
+        var plan = ImportPlan(source, reader, allowing: app.policy.webPushHosts)
         do {
             try plan.scan(opened, over: app.topics) { progress.showScan($0) }
         } catch let missing as ImportPlan.MissingOption {

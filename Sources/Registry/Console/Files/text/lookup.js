@@ -157,6 +157,10 @@ export const lookupTexts = {
     'Sie registrierte sich wieder und wurde aktiv. Benutzer: {user}.',
   ],
   'event.reactivated.cleanupUndone': ['A clean-up was undone.', 'Eine Bereinigung wurde rückgängig gemacht.'],
+  'event.reactivated.feedbackRestored': [
+    'An administrator undid the feedback of an outage.',
+    'Ein Administrator machte die Meldungen einer Störung rückgängig.',
+  ],
   'event.superseded.tokenMoved': [
     'Another installation registered its token; it has none any more.',
     'Eine andere Installation registrierte ihr Token; sie hat keines mehr.',
@@ -192,6 +196,14 @@ export const lookupTexts = {
   'event.unregistered.suspectSilent': [
     'The provider had refused the token, and the app did not come back in time.',
     'Der Anbieter hatte das Token abgelehnt, und die App kam nicht rechtzeitig zurück.',
+  ],
+  'event.unregistered.feedbackBreaker': [
+    'The provider reported the token as dead, and an administrator believed it.',
+    'Der Anbieter meldete das Token als ungültig, und ein Administrator bestätigte es.',
+  ],
+  'event.suspect.feedbackBreaker': [
+    'The provider reported the token as dead, and too many others within an hour.',
+    'Der Anbieter meldete das Token als ungültig, und zu viele andere in einer Stunde.',
   ],
   'event.suspect.tokenRefused': ['The provider refused the token.', 'Der Anbieter lehnte das Token ab.'],
   'event.suspect.recentlySeen': [

@@ -122,6 +122,7 @@ export const operationsTexts = {
   'ops.member.storeAdvertisingId': ['Store the advertising id', 'Werbe-ID speichern'],
   'ops.member.smallestGroup': ['Smallest group', 'Kleinste Gruppe'],
   'ops.member.notificationsMax': ['Waiting notifications', 'Wartende Mitteilungen'],
+  'ops.member.feedbackBreaker': ['Breaker for feedback (JSON)', 'Sicherung gegen Störungen (JSON)'],
   'ops.member.jwksURL': ['URL of the key set', 'URL des Schlüsselsatzes'],
   'ops.member.jwks': ['Key set (JSON)', 'Schlüsselsatz (JSON)'],
   'ops.member.jwtIssuer': ['Issuer', 'Aussteller'],
@@ -129,6 +130,7 @@ export const operationsTexts = {
   'ops.member.sessionExpiryClaim': ['Claim of the session’s end', 'Claim mit dem Ende der Sitzung'],
   'ops.member.allowIncompleteTokens': ['Allow incomplete JWTs', 'Unvollständige JWTs erlauben'],
   'ops.member.allowedOrigins': ['Allowed origins', 'Erlaubte Herkünfte'],
+  'ops.member.webPushHosts': ['Web Push services', 'Web-Push-Dienste'],
   'ops.member.rateLimits.perKey': ['Calls of a key', 'Aufrufe eines Schlüssels'],
   'ops.member.rateLimits.perAddress': ['Calls of an address', 'Aufrufe einer Adresse'],
   'ops.hint.touchInterval': [
@@ -146,6 +148,7 @@ export const operationsTexts = {
     'Kleinere Gruppen einer Nachricht sieht das Marketing nicht.',
   ],
   'ops.hint.notificationsMax': ['Of one installation.', 'Je Installation.'],
+  'ops.hint.feedbackBreaker': ['Empty: off.', 'Leer: aus.'],
   'ops.hint.jwks': [
     'Secrets are never shown. A key without one keeps the stored one.',
     'Geheimnisse werden nie gezeigt. Ein Schlüssel ohne behält das gespeicherte.',
@@ -157,6 +160,7 @@ export const operationsTexts = {
     'These JWTs stay valid after a logout.', 'Diese JWTs gelten nach einer Abmeldung weiter.',
   ],
   'ops.hint.allowedOrigins': ['One a line; * allows all.', 'Eine je Zeile; * erlaubt alle.'],
+  'ops.hint.webPushHosts': ['One host a line; *.domain allows all below it.', 'Ein Host je Zeile; *.domain erlaubt alle darunter.'],
   'ops.hint.rateLimits.perKey': ['Empty: no limit.', 'Leer: keine Grenze.'],
   'ops.hint.rateLimits.perAddress': ['Empty: no limit.', 'Leer: keine Grenze.'],
   'ops.unit.weeks': [{one: 'week', other: 'weeks'}, {one: 'Woche', other: 'Wochen'}],

@@ -78,6 +78,8 @@ public struct Feedback: Sendable {
     /// Whether an item about a main token names an installation, with or without a token.
     public let namesInstallations: Bool
     public let touchInterval: ISO8601Duration
+    /// Nil: all dead verdicts are believed.
+    public let breaker: FeedbackBreaker?
     /// The caller's role and key id.
     public let actor: String
     /// When the call arrived, perhaps some time ago. Evidence without a time dates from then.
@@ -88,6 +90,7 @@ public struct Feedback: Sendable {
         self.items = items
         namesInstallations = items.contains { $0.installID != nil && $0.kind == nil }
         touchInterval = app.policy.touchInterval
+        breaker = app.policy.feedbackBreaker
         self.actor = actor
         self.arrivedAt = arrivedAt
     }
@@ -99,6 +102,8 @@ public enum FeedbackOutcome: String, CaseIterable, Sendable {
     case unregistered
     /// The installation is not reachable until it registers again.
     case suspect
+    /// As `suspect`: the token is reported as dead, but the breaker is open.
+    case held
     /// The item is about an earlier registration or another spelling of the token, or the token has moved.
     case outdated
     /// No installation holds the token, or the installation does not exist.
@@ -117,6 +122,8 @@ public struct FeedbackCounts: Hashable, Sendable {
 
     private var counts: [FeedbackOutcome: Int] = [:]
     private var reasons: [String: Int] = [:]
+    /// The providers whose breaker this call has opened.
+    public var opened: Set<Provider> = []
 
     public init() {}
 

@@ -1,5 +1,6 @@
 /// The installations that a batch of feedback concerns, and the rules by which verdicts change them (R9; R5 for those
-/// that are probably replaced). A verdict on a typed token removes it alone.
+/// that are probably replaced). A verdict on a typed token removes it alone. A breaker holds dead verdicts that are too
+/// many (`FeedbackHour`).
 ///
 /// A value without I/O: a store loads the rows, applies the items in order and writes `changes`. Later items see the
 /// effects of earlier ones. The store must exclude concurrent changes: it locks the rows, or writes them only if they
@@ -27,6 +28,8 @@ public struct LockedFeedback: Sendable {
     public private(set) var removed: [TokenKind: Int] = [:]
     private var holders: [TokenAddress: Int] = [:]
     private var changesByIndex: [Int: Change] = [:]
+    /// The dead verdicts of the hour, of which some are of this call.
+    public private(set) var hours: [FeedbackHour.Key: FeedbackHour]
     /// Of the items that were applied.
     public private(set) var counts = FeedbackCounts()
 
@@ -44,13 +47,14 @@ public struct LockedFeedback: Sendable {
     ///   - installations: every row of the app that an item names or that holds an item's token.
     ///   - tokens: the sets of the installations that are named in `wanted`, or hold a token of it. These are among
     ///     `installations`.
+    ///   - hours: the present counts of dead verdicts; one that is missing begins.
     ///   - receivedAt: when the call arrived. A retry after a lost race must not make the evidence younger.
     ///   - now: the time of the changes.
     public init(
-        _ feedback: Feedback, on installations: [Installation], tokens: LockedTokens? = nil, receivedAt: Timestamp,
-        now: Timestamp
+        _ feedback: Feedback, on installations: [Installation], tokens: LockedTokens? = nil,
+        hours: [FeedbackHour.Key: FeedbackHour] = [:], receivedAt: Timestamp, now: Timestamp
     ) {
-        (self.feedback, self.receivedAt, self.now) = (feedback, receivedAt, now)
+        (self.feedback, self.receivedAt, self.now, self.hours) = (feedback, receivedAt, now, hours)
         current = installations
         self.tokens = tokens
         let isIndexed = feedback.namesInstallations || tokens != nil
@@ -146,6 +150,7 @@ public struct LockedFeedback: Sendable {
         let before = current[index]
         if state == .unregistered {
             guard before.state != .unregistered else { return .ignored }
+            if let held = held(verdict, on: index) { return held }
             if before.probablyReplacedBy != nil { retire(index) } else { change(index, .unregistered, .tokenDead) }
             return .unregistered
         }
@@ -153,12 +158,28 @@ public struct LockedFeedback: Sendable {
         guard before.state == .active || before.state == .suspect && before.probablyReplacedBy != nil else {
             return .ignored
         }
+        if let held = held(verdict, on: index) { return held }
         if before.probablyReplacedBy != nil {
             retire(index)
         } else {
             change(index, .suspect, verdict == .dead ? .recentlySeen : .tokenRefused)
         }
         return .suspect
+    }
+
+    /// The outcome of a dead verdict that the breaker does not believe; else nil.
+    private mutating func held(_ verdict: Verdict, on index: Int) -> FeedbackOutcome? {
+        guard verdict == .dead, let breaker = feedback.breaker else { return nil }
+        let (provider, isActive) = (current[index].provider, current[index].state == .active)
+        var hour = hours[.init(provider)] ?? FeedbackHour(nil, at: now)
+        defer { hours[.init(provider)] = hour }
+        switch hour.judge(by: breaker, isOnActive: isActive) {
+        case .believed: return nil
+        case .ignored: return .ignored
+        case .held:
+            change(index, .suspect, .feedbackBreaker)
+            return .held
+        }
     }
 
     /// R5, fine print 11: the app was reinstalled, and a verdict now confirms that the older token no longer works.

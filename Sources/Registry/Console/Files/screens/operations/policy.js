@@ -158,13 +158,15 @@ const memberGroups = {
   retention: of('duration', ['retention', 'receiptRetention', 'sessionTombstones']),
   privacy: [
     ...of('flag', ['storeAdvertisingId']), ...of('count', ['smallestGroup'], 1_000_000),
-    ...of('count', ['notificationsMax'], 1_000),
+    ...of('count', ['notificationsMax'], 1_000), ...of('json', ['feedbackBreaker']),
   ],
   signIn: [
     ...of('text', ['jwksURL'], 2_048), ...of('json', ['jwks']),
     ...of('text', ['jwtIssuer', 'jwtAudience', 'sessionExpiryClaim'], 256), ...of('flag', ['allowIncompleteTokens']),
   ],
-  access: [...of('lines', ['allowedOrigins']), ...of('limit', ['rateLimits.perKey', 'rateLimits.perAddress'])],
+  access: [
+    ...of('lines', ['allowedOrigins', 'webPushHosts']), ...of('limit', ['rateLimits.perKey', 'rateLimits.perAddress']),
+  ],
 };
 
 export const members = Object.values(memberGroups).flat();

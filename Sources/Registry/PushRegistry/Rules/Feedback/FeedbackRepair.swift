@@ -1,0 +1,49 @@
+/// What an administrator decides about the verdicts of a provider (R9): that they were right, or that they were wrong.
+public struct FeedbackRepair: Sendable {
+    public enum Decision: Hashable, Sendable {
+        /// What the breaker holds becomes unregistered.
+        case release
+        /// What feedback has unregistered or held since this time becomes active.
+        case restore(since: Timestamp)
+    }
+
+    public let app: AppNumber
+    public let provider: Provider
+    public let decision: Decision
+    /// Whether installations are only counted.
+    public let isDryRun: Bool
+    /// The caller's role and key id.
+    public let actor: String
+
+    public init(of app: AppNumber, provider: Provider, _ decision: Decision, isDryRun: Bool, actor: String) {
+        (self.app, self.provider, self.decision) = (app, provider, decision)
+        (self.isDryRun, self.actor) = (isDryRun, actor)
+    }
+
+    /// Whether an event has left an installation in a state that the decision changes.
+    public func concerns(_ event: RecordedEvent) -> Bool {
+        guard event.provider == provider.rawValue else { return false }
+        let isHeld =
+            event.kind == EventKind.suspect.rawValue && event.reason == TokenEvent.Reason.feedbackBreaker.rawValue
+        guard case .restore(let since) = decision else { return isHeld }
+        let reasons = [TokenEvent.Reason.tokenDead, .feedbackBreaker].map(\.rawValue)
+        let isDead = event.kind == EventKind.unregistered.rawValue && reasons.contains(event.reason)
+        return event.at >= since && (isHeld || isDead)
+    }
+
+    /// The installation after the decision, and its event. Nil if it has changed since: it registered, moved, or was
+    /// logged out.
+    ///
+    /// - Parameter generation: after the event that concerns it.
+    public func outcome(
+        for present: Installation, after generation: Int64, at now: Timestamp
+    ) -> (after: Installation, event: TokenEvent)? {
+        guard present.generation == generation, present.provider == provider else { return nil }
+        let isRelease = decision == .release
+        let after = present.retired(as: isRelease ? .unregistered : .active, at: now)
+        let event = TokenEvent(
+            isRelease ? .unregistered : .reactivated, isRelease ? .feedbackBreaker : .feedbackRestored, by: actor,
+            at: after.stateChangedAt, from: present, to: after, previousUserID: present.owner?.userID)
+        return (after, event)
+    }
+}

@@ -1,0 +1,62 @@
+// POST /v1/apps/{app}/feedback/release
+// POST /v1/apps/{app}/feedback/restore
+
+import HTTPApplication
+import HTTPTypes
+import Logging
+import PushRegistry
+import StrictJSON
+
+extension RegistryService {
+    private static let repairBytesMax = 4 * 1024
+
+    /// What the breaker holds becomes unregistered: the provider's verdicts were right.
+    var releaseFeedback: Route {
+        repair("/v1/apps/{app}/feedback/release", "released", "feedback released", ["provider", "dryRun"]) { _ in
+            .release
+        }
+    }
+
+    /// What feedback has retired becomes active: the provider's verdicts were wrong.
+    var restoreFeedback: Route {
+        let members: [StaticString] = ["provider", "since", "dryRun"]
+        return repair("/v1/apps/{app}/feedback/restore", "restored", "feedback restored", members) { root in
+            guard let value = root.value("since", .required), let text = value.string(scalarsMax: Device.textScalarsMax)
+            else { return nil }
+            guard let since = Timestamp(text) else {
+                value.refuse(.invalidTime, "This must be an RFC 3339 time such as 2026-11-22T09:30:00Z.")
+                return nil
+            }
+            return .restore(since: since)
+        }
+    }
+
+    /// - Parameters:
+    ///   - name: of the response's only member.
+    ///   - change: for the audit log.
+    ///   - decide: reads what only one of the two calls has; nil after a fault.
+    private func repair(
+        _ pattern: String, _ name: StaticString, _ change: String, _ members: [StaticString],
+        _ decide: @escaping @Sendable (JSONObject) -> FeedbackRepair.Decision?
+    ) -> Route {
+        appRoute(.post, pattern, allowing: [.admin], bodyBytesMax: Self.repairBytesMax) { request, call in
+            let document = try JSONDocument(try request.jsonBody())
+            let root = document.root.object()
+            root?.refuseUnknownMembers(besides: members)
+            let provider = root?.value("provider", .required) == nil ? nil : root?.provider()
+            let (decision, isDryRun) = (root.flatMap(decide), root?.boolean("dryRun") ?? false)
+            try document.check()
+            guard let provider, let decision else { throw StoreError.failed("a repair lacks a value and a fault") }
+            let count = try await feedback.repair(
+                FeedbackRepair(
+                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor))
+            if !isDryRun {
+                let more: Logger.Metadata = ["provider": "\(provider.rawValue)", "installations": "\(count)"]
+                audit.changed(change, more, by: call.caller, in: request)
+            }
+            var writer = JSONWriter()
+            writer.object { $0.member(name, count) }
+            return .json(writer)
+        }
+    }
+}

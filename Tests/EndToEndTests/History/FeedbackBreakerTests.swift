@@ -1,0 +1,126 @@
+import EmbeddedPostgres
+import PostgresClient
+import RegistryTestSupport
+import Testing
+
+extension EndToEnd {
+    // Its own registry: others look at what is degraded.
+    @Suite("Too many dead verdicts are held until an administrator decides (R9)", .separateRegistry)
+    struct FeedbackBreakerTests {
+        /// Ten phones, of which seven are reported as dead: two are believed.
+        private func app() async throws -> (app: RegistryApp, since: String) {
+            let app = try await RegistryApp.make(policy: ["feedbackBreaker": ["count": 1, "share": 0.2]])
+            for number in 0..<10 { _ = try await app.put("phone-\(number)", as: "alice") }
+            try await app.waitTwoDays()
+            let since = try await app.now()
+            let response = try await app.feedback((0..<7).map { .dead("phone-\($0)") })
+            #expect(response.counts == ["received": 7, "unregistered": 2, "suspect": 5, "held": 5])
+            return (app, since)
+        }
+
+        private func states(_ app: RegistryApp) async throws -> [String] {
+            var states: [String] = []
+            for number in 0..<10 { states.append(try await app.get("phone-\(number)").json["state"].string ?? "") }
+            return states
+        }
+
+        private func degraded(_ app: RegistryApp) async throws -> [JSON] {
+            let response = try await app.registry.send("GET", "/readyz", key: nil)
+            #expect(response.status == 200)
+            return response.json["degraded"].array
+        }
+
+        private func count(_ app: RegistryApp) async throws -> Int64? { try await app.count([:]) }
+
+        @Test func heldVerdicts_areReported_andReleased() async throws {
+            let (app, _) = try await app()
+            #expect(
+                try await states(app) == Array(repeating: "unregistered", count: 2)
+                    + Array(repeating: "suspect", count: 5) + Array(repeating: "active", count: 3))
+            #expect(try await count(app) == 3)
+            #expect(try await degraded(app).contains(.string("feedback:\(app.id):apns")))
+            let metrics = try await app.registry.send("GET", "/metrics", key: nil).text
+            #expect(metrics.contains(#"push_registry_feedback_held_total{provider="apns"} "#))
+            let log = app.registry.service.command.log.split(separator: "\n").filter { $0.contains("breaker") }
+            #expect(log.count { $0.contains(app.id) && $0.contains("error") } == 1)
+            #expect(try await app.events(of: "phone-6").last?.event == "suspect")
+
+            let path = "/feedback/release"
+            #expect(try await app.send("POST", path, ["provider": "apns"], by: .role(.service)).status == 403)
+            let dry = try await app.send("POST", path, ["provider": "apns", "dryRun": true], by: .role(.admin))
+            #expect(dry.status == 200 && dry.json == ["released": 5])
+            #expect(try await degraded(app).contains(.string("feedback:\(app.id):apns")))
+            // The app of one of them is alive.
+            #expect(try await app.put("phone-2", as: "alice").json["state"] == "active")
+            #expect(try await app.send("POST", path, ["provider": "fcm"], by: .role(.admin)).json == ["released": 0])
+            #expect(try await app.send("POST", path, ["provider": "apns"], by: .role(.admin)).json == ["released": 4])
+            #expect(try await states(app).count { $0 == "unregistered" } == 6)
+            #expect(try await !degraded(app).contains(.string("feedback:\(app.id):apns")))
+            let last = try #require(try await app.events(of: "phone-6").last)
+            #expect(last.event == "unregistered" && last.reason == "feedbackBreaker")
+            try await app.expectCompleteHistory()
+            let audit = app.registry.service.command.log.split(separator: "\n")
+                .filter { $0.contains("feedback released") && $0.contains(app.id) }
+            #expect(audit.count == 2)
+        }
+
+        @Test func outage_isUndone_exceptForThoseThatChangedSince() async throws {
+            let (app, since) = try await app()
+            _ = try await app.put("phone-0", as: "bob")
+            _ = try await app.send("POST", "/installations/phone-3/logout", [:])
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString]
+            func run(_ arguments: String...) async throws -> (status: Int32, output: String, log: String) {
+                try await RegistryCommand.run(["feedback"] + arguments, environment: environment)
+            }
+            let dry = try await run("restore", app.id, "apns", "--since", since, "--dry-run", "--json")
+            #expect(try dry.status == 0 && JSON(parsing: dry.output.utf8) == ["restored": 5], "\(dry.log)")
+            #expect(!dry.log.contains("feedback restored"))
+            let restored = try await run("restore", app.id, "apns", "--since", since)
+            #expect(restored.status == 0 && restored.output == "5 restored\n", "\(restored.log)")
+            #expect(restored.log.contains("feedback restored"))
+            var expected = Array(repeating: "active", count: 10)
+            expected[3] = "loggedOut"
+            #expect(try await states(app) == expected)
+            #expect(try await !degraded(app).contains(.string("feedback:\(app.id):apns")))
+            #expect(try await run("release", app.id, "apns", "--json").output.contains("0"))
+            #expect(try await run("release", app.id, "carrierPigeon").status == 64)
+            #expect(try await run("restore", app.id, "apns", "--since", "yesterday").status == 64)
+            let last = try #require(try await app.events(of: "phone-6").last)
+            #expect(last.event == "reactivated" && last.reason == "feedbackRestored")
+            try await app.expectCompleteHistory()
+        }
+
+        @Test func doubtfulVerdicts_areNotRestored() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone")
+            let since = try await app.now()
+            var item = JSON.dead("phone")
+            item["reason"] = "BadDeviceToken"
+            #expect(try await app.feedback([item]).counts == ["received": 1, "suspect": 1])
+            let body: JSON = ["provider": "apns", "since": .string(since)]
+            #expect(try await app.send("POST", "/feedback/restore", body, by: .role(.admin)).json == ["restored": 0])
+        }
+
+        @Test(arguments: [
+            ("release", "{}", "/provider required"), ("release", #"{"provider":"sms"}"#, "/provider unknown-provider"),
+            ("release", #"{"provider":"apns","since":"2026-01-01T00:00:00Z"}"#, "/since unknown-member"),
+            ("restore", #"{"provider":"apns"}"#, "/since required"),
+            ("restore", #"{"provider":"apns","since":"yesterday"}"#, "/since invalid-time"),
+            ("restore", #"{"provider":"apns","since":"2026-01-01T00:00:00Z","dryRun":1}"#, "/dryRun wrong-type"),
+        ])
+        func body_isRefused_withItsFault(call: String, body: String, fault: String) async throws {
+            let app = try await RegistryApp.make()
+            let response = try await app.send(
+                "POST", "/feedback/\(call)", JSON(parsing: body.utf8), by: .role(.admin))
+            #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
+        }
+
+        @Test func breaker_isOff_ifThePolicySaysSo() async throws {
+            let app = try await RegistryApp.make(policy: ["feedbackBreaker": .null])
+            for number in 0..<3 { _ = try await app.put("phone-\(number)") }
+            try await app.waitTwoDays()
+            let response = try await app.feedback((0..<3).map { .dead("phone-\($0)") })
+            #expect(response.counts == ["received": 3, "unregistered": 3] && response.json["held"] == 0)
+        }
+    }
+}

@@ -1,0 +1,208 @@
+import Foundation
+import PostgresClient
+import PushRegistry
+import RegistryJobs
+import Testing
+
+@testable import RegistryStore
+
+/// `PUSH_REGISTRY_TEST_OUTAGE` is the number of installations.
+@Suite("A provider's outage costs few installations, and none for good (R9)")
+struct FeedbackOutageTests {
+    private static let count =
+        ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_OUTAGE"].flatMap { Int($0) } ?? 3_000
+
+    private func token(_ number: Int) -> String { "aaaaaaaaaa" + String(100_000_000 + number) }
+
+    /// Active installations that were seen two days ago.
+    private func register(_ count: Int, _ stores: TestStores) async throws {
+        for start in stride(from: 0, to: count, by: 500) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in start..<min(start + 500, count) {
+                    group.addTask { try await stores.register("phone-\(number)", token: token(number)) }
+                }
+                try await group.waitForAll()
+            }
+        }
+        try await stores.waitTwoDays()
+    }
+
+    private func app(_ stores: TestStores, count: Int64, share: Double) throws -> App {
+        var draft = AppPolicy.Draft()
+        draft.feedbackBreaker = .limits(FeedbackBreaker(count: count, share: share))
+        return App(number: stores.app.number, id: stores.app.id, policy: try AppPolicy(draft))
+    }
+
+    private func report(_ numbers: some Sequence<Int>, to app: App, _ stores: TestStores) async throws -> FeedbackCounts
+    {
+        let items = try numbers.map { try stores.item(token($0)) }
+        return try await stores.feedback.apply(Feedback(of: app, items: items, actor: "sender:test"))
+    }
+
+    private func states(_ stores: TestStores) async throws -> [String: Int] {
+        let rows = try await stores.sql("SELECT state::text, count(*) FROM installation GROUP BY 1")
+        return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.decode(0), try $0.decode(1, as: Int.self)) })
+    }
+
+    private func repair(
+        _ decision: FeedbackRepair.Decision, isDryRun: Bool = false, _ stores: TestStores
+    ) async throws -> Int {
+        try await stores.feedback.repair(
+            FeedbackRepair(of: stores.app.number, provider: .apns, decision, isDryRun: isDryRun, actor: "admin:test"))
+    }
+
+    private func openBreakers(_ stores: TestStores) async throws -> [String] {
+        await stores.feedback.openBreakers(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
+    }
+
+    /// Four senders report 40 % of the installations.
+    private func outage(_ stores: TestStores) async throws -> (app: App, reported: Int, believed: Int) {
+        let app = try app(stores, count: 100, share: 0.05)
+        try await register(Self.count, stores)
+        let reported = Self.count * 2 / 5
+        let totals = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for sender in 0..<4 {
+                group.addTask {
+                    let own = (0..<reported).filter { $0 % 4 == sender }
+                    var sums = [0, 0]
+                    for start in stride(from: 0, to: own.count, by: 50) {
+                        let counts = try await report(own[start..<min(start + 50, own.count)], to: app, stores)
+                        sums = [sums[0] + counts[.unregistered], sums[1] + counts[.held]]
+                    }
+                    return sums
+                }
+            }
+            return try await group.reduce(into: [0, 0]) { sums, own in
+                for index in 0...1 { sums[index] += own[index] }
+            }
+        }
+        let believed = max(100, Self.count / 20)
+        #expect(totals == [believed, reported - believed])
+        return (app, reported, believed)
+    }
+
+    @Test func outage_losesTheShare_andRestoreBringsAllBack() async throws {
+        try await TestStores.with { stores in
+            let began = Timestamp(
+                try await stores.sql("SELECT clock_timestamp()")[0].decode(0, as: PostgresTimestamp.self))
+            let (app, reported, believed) = try await outage(stores)
+            #expect(
+                try await states(stores) == [
+                    "active": Self.count - reported, "unregistered": believed, "suspect": reported - believed,
+                ])
+            #expect(try await openBreakers(stores) == ["feedback:com.example.mail:apns"])
+            // Senders repeat what they have reported.
+            let again = try await report(0..<100, to: app, stores)
+            #expect(again[.ignored] == 100)
+            // One registers again, one moves, one is logged out.
+            try await stores.register("phone-0", token: token(0))
+            try await stores.register("thief", token: token(1))
+            _ = try await stores.sql(
+                """
+                UPDATE installation SET generation = generation + 1, revision = revision + 1
+                WHERE install_id = 'phone-2'
+                """)
+            #expect(try await repair(.restore(since: began), isDryRun: true, stores) == reported - 3)
+            #expect(try await repair(.restore(since: began), stores) == reported - 3)
+            #expect(try await repair(.restore(since: began), stores) == 0)
+            #expect(try await states(stores)["active"] == Self.count - 1)
+            #expect(try await openBreakers(stores) == [])
+            let page = try #require(try await stores.events.events(of: stores.key("phone-3"), before: nil, limit: 1))
+            #expect(page.events.first?.kind == "reactivated" && page.events.first?.reason == "feedbackRestored")
+            #expect(page.events.first?.actor == "admin:test")
+        }
+    }
+
+    @Test func release_unregistersWhatIsHeld_andNothingElse() async throws {
+        try await TestStores.with { stores in
+            let (_, reported, believed) = try await outage(stores)
+            let held = reported - believed
+            let last: String = try await stores.sql(
+                "SELECT install_id FROM installation WHERE state = 'suspect' ORDER BY 1 LIMIT 1")[0].decode(0)
+            try await stores.register(last, token: token(try #require(Int(last.dropFirst(6)))))
+            #expect(try await repair(.release, isDryRun: true, stores) == held - 1)
+            #expect(try await states(stores)["suspect"] == held - 1)
+            #expect(try await repair(.release, stores) == held - 1)
+            #expect(try await states(stores) == ["active": Self.count - reported + 1, "unregistered": reported - 1])
+            #expect(try await openBreakers(stores) == [])
+            #expect(try await repair(.release, stores) == 0)
+            try await stores.expectIntact()
+            // They can still be restored.
+            let since = try #require(Timestamp("2026-01-01T00:00:00Z"))
+            #expect(try await repair(.restore(since: since), stores) == reported - 1)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// Forty calls of one item at once: not one more passes than the share allows.
+    @Test func calls_atTheSameTime_doNotPassTogether() async throws {
+        try await TestStores.with { stores in
+            let app = try app(stores, count: 0, share: 0.25)
+            for round in 0..<3 {
+                if round == 0 {
+                    try await register(40, stores)
+                } else {
+                    _ = try await stores.sql("DELETE FROM feedback_breaker")
+                    for number in 0..<40 { try await stores.register("phone-\(number)", token: token(number)) }
+                    try await stores.waitTwoDays()
+                }
+                let outcomes = try await withThrowingTaskGroup(of: FeedbackCounts.self) { group in
+                    for number in 0..<40 { group.addTask { try await report([number], to: app, stores) } }
+                    return try await group.reduce(into: [0, 0]) { sums, counts in
+                        sums[0] += counts[.unregistered]
+                        sums[1] += counts[.held]
+                    }
+                }
+                #expect(outcomes == [10, 30])
+                let row = try await stores.sql("SELECT dead, held_since IS NOT NULL FROM feedback_breaker")[0]
+                #expect(try row.decode(0, as: Int64.self) == 40 && row.decode(1, as: Bool.self))
+            }
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func nextHour_believesAgain() async throws {
+        try await TestStores.with { stores in
+            let app = try app(stores, count: 2, share: 0.1)
+            try await register(10, stores)
+            let first = try await report(0..<4, to: app, stores)
+            #expect(first[.unregistered] == 2 && first[.held] == 2 && first.opened == [.apns])
+            let second = try await report([4], to: app, stores)
+            #expect(second[.held] == 1 && second.opened.isEmpty)
+            _ = try await stores.sql(
+                """
+                UPDATE feedback_breaker SET hour_began = hour_began - interval '1 hour',
+                    held_since = held_since - interval '1 hour', last_held_at = last_held_at - interval '1 hour'
+                """)
+            #expect(try await openBreakers(stores) == [])
+            #expect(try await report([5], to: app, stores)[.unregistered] == 1)
+            // What an earlier hour holds is still there.
+            #expect(try await repair(.release, stores) == 3)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func heldVerdict_thatNobodyCouldRelease_isFound() async throws {
+        try await TestStores.with { stores in
+            try await register(2, stores)
+            #expect(try await report(0..<2, to: try app(stores, count: 0, share: 0.5), stores)[.held] == 1)
+            try await stores.expectIntact()
+            _ = try await stores.sql("UPDATE feedback_breaker SET held_since = NULL, last_held_at = NULL")
+            let report = try await RegistryVerifier(stores.configuration).verify()
+            #expect(report.findings.filter { $0.broken > 0 }.map(\.invariant.name) == ["held-verdict"])
+        }
+    }
+
+    /// Below the count there is no look-up of the roll-up, and no lock of a row before the last statement.
+    @Test func feedbackBelowTheLimits_isWrittenWithoutLocks() async throws {
+        try await TestStores.with { stores in
+            try await register(3, stores)
+            let item = { number in try stores.item(token(number)) }
+            for number in 0..<2 {
+                let feedback = Feedback(of: stores.app, items: [try item(number)], actor: "sender:test")
+                #expect(try await stores.feedback.applyUnlocked(feedback)[.unregistered] == 1)
+            }
+            #expect(try await stores.sql("SELECT dead FROM feedback_breaker")[0].decode(0, as: Int64.self) == 2)
+        }
+    }
+}
