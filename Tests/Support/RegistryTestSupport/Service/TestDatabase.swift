@@ -60,8 +60,9 @@ extension DatabaseTemplate {
 public func migrateDatabase(_ url: String) async throws {
     var logger = Logger(label: "migrations")
     logger.logLevel = .critical
-    let migrations = migrationFiles.enumerated().map { index, file in
-        Migration(version: index + 1, name: String(file.name.drop { $0 != "_" }.dropFirst()), sql: file.sql)
+    let migrations = migrationFiles.map { file in
+        Migration(
+            version: Int(file.name.prefix(4)) ?? 0, name: String(file.name.drop { $0 != "_" }.dropFirst()), sql: file.sql)
     }
     _ = try await Migrator(migrations, logger: logger).migrate(PostgresConfiguration(url))
 }
