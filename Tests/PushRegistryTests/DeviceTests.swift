@@ -110,7 +110,7 @@ struct NotificationSettingsTests {
         #expect(
             EventKind.allCases.map(\.rawValue).joined(separator: " ")
                 == "registered rotated takenOver superseded loggedOut sessionEnded suspect unregistered stale "
-                + "reactivated deleted erased imported logoutIgnored topicsChanged")
+                + "reactivated deleted erased imported logoutIgnored topicsChanged tokenMoved")
     }
 }
 

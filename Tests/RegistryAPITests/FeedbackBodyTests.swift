@@ -36,8 +36,8 @@ struct FeedbackBodyTests {
                 + #"{"token":"AAAAAAAAAAAAAAAA","kind":"widget","provider":"apnsSandbox","reason":"x"}]"#)
         #expect(body.items.map(\.kind) == [.voip, .liveActivity, .widget])
         #expect(body.items.map(\.name) == [nil, "n", nil])
-        #expect(body.items.map(\.provider) == [nil, nil, .apnsSandbox])
-        #expect(body.items.map { $0.addresses.map(\.provider) } == [[.apns, .apnsSandbox], [], [.apnsSandbox]])
+        #expect(body.items.map(\.namesProvider) == [false, false, true])
+        #expect(body.items.map { $0.addresses.map(\.provider) } == [[.apns], [], [.apnsSandbox]])
     }
 
     @Test(arguments: [("410", "410"), ("410.0", "410"), ("4.1e2", "410"), (#""410""#, "410"), ("1.5", "1.5")])

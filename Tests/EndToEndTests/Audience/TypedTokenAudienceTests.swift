@@ -136,7 +136,7 @@ extension EndToEnd {
 
         @Test(arguments: [
             ("count", #"{"filter":{},"name":"x"}"#, "/name required"),
-            ("count", #"{"filter":{},"kind":"pigeon"}"#, "/kind unknown-value"),
+            ("count", #"{"filter":{},"kind":"pigeon"}"#, "/kind unknown-token-kind"),
             ("breakdown", #"{"filter":{},"by":["locale"],"kind":7}"#, "/kind wrong-type"),
             ("installations", #"{"filter":{},"kind":"voip","name":"-"}"#, "/name invalid-token-name"),
             ("export", #"{"filter":{},"kind":"voip","name":""}"#, "/name invalid-token-name"),

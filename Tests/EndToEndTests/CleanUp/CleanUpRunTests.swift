@@ -24,6 +24,7 @@ extension EndToEnd {
 
         @Test func dryRun_changesNothing_andPrintsTheNumbersOfTheRun() async throws {
             let app = try await mixed()
+            try await app.registry.giveExpiredToken("typed")
             let before = try await app.registry.database.count("SELECT count(*) FROM token_event")
             let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"])
             #expect(dry.status == 0 && dry.report["dryRun"] == true)
@@ -33,7 +34,10 @@ extension EndToEnd {
             #expect(app.part(of: dry.report) == app.part(of: done.report))
             #expect(
                 app.part(of: done.report)["counts"]
-                    == ["stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 1, "purged": 1])
+                    == [
+                        "stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 1, "purged": 1,
+                        "typedTokens": 1,
+                    ])
             let again = try await app.cleanUp()
             #expect(app.part(of: again.report)["counts"]["stale"] == 0)
         }
@@ -257,5 +261,20 @@ extension EndToEnd {
             let verified = try await app.run(["verify", "--json"])
             #expect(verified.report["checks"].array.filter { $0["broken"] != 0 } == [])
         }
+    }
+}
+
+extension RegistryApp {
+    /// Registers an installation whose only token beside the main one has expired since.
+    fileprivate func giveExpiredToken(_ installID: String) async throws {
+        var body = SampleRegistration.make(installID)
+        body["tokens"] = [["kind": "voip", "token": "aabbccddeeff0011"]]
+        let response = try await put(installID, body)
+        guard response.status == 201 else { throw UnexpectedStatus(status: response.status) }
+        _ = try await database.rows(
+            """
+            UPDATE typed_token SET expires_at = now() - interval '1 second'
+            WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
+            """)
     }
 }

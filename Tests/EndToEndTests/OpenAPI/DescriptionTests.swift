@@ -90,8 +90,13 @@ extension DescribedCalls {
             #expect(try await call(id, everybody, by: .role(.marketing)).status == 200)
         }
         let names = document.root["components"]["schemas"]["ExportField"]["enum"].array.filter { $0 != "id" }
-        let whole: JSON = ["filter": [:], "include": "all", "fields": .array(names)]
+        let typed: [JSON] = ["environment", "name", "expiresAt"]
+        let whole: JSON = ["filter": [:], "include": "all", "fields": .array(names.filter { !typed.contains($0) })]
         #expect(try await call("exportAudience", whole, by: .role(.sender)).status == 200)
+        let ofKind: JSON = ["filter": [:], "include": "all", "kind": "voip", "fields": .array(names)]
+        #expect(try await call("exportAudience", ofKind, by: .role(.sender)).status == 200)
+        #expect(
+            try await call("listAudience", ["filter": [:], "kind": "voip"], by: .role(.sender)).status == 200)
         let tag = try await call("getDescription", by: .none)["ETag"] ?? ""
         #expect(try await call("getDescription", by: .none, fields: [("If-None-Match", tag)]).status == 304)
     }

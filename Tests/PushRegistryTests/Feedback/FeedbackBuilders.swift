@@ -32,7 +32,8 @@ extension FeedbackItem {
         }
         return FeedbackItem(
             installID: try installID.map { try InstallID($0) }, provider: provider, addresses: addresses ?? [],
-            reason: reason, at: at, generation: generation, kind: kind, name: name)
+            reason: reason, at: at, generation: generation, kind: kind, name: name,
+            namesProvider: provider != nil)
     }
 }
 

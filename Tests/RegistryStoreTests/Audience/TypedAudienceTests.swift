@@ -86,7 +86,7 @@ struct TypedAudienceTests {
         let rows = Cells()
         let columns: [ExportColumn] = [.installID, .tokenName, .token, .environment, .place]
         try await audiences.export(audience, columns, from: .start) { rows.add($0) }
-        for row in rows.texts { #expect(row[4] == "\(row[0] ?? "") \(row[1] ?? "")") }
+        for row in rows.texts { #expect(row[4] == "\(row[0] ?? "") \(row[1] ?? "-")") }
         return try rows.texts.map { row in
             FleetToken(
                 installID: try #require(row[0]), name: row[1] ?? "", text: try #require(row[2]),

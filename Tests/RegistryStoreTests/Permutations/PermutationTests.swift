@@ -188,7 +188,7 @@ private struct SerialResults {
 extension Permuted {
     fileprivate var relaxations: PermutedRelaxation {
         var relaxations: PermutedRelaxation = []
-        if calls.contains(.judge) { relaxations.insert(.judgesEarlier) }
+        if calls.contains(.judge) || calls.contains(.judgeToken) { relaxations.insert(.judgesEarlier) }
         if calls.contains(.cleanUp) { relaxations.insert(.skipsCleanUp) }
         if calls.contains(.reinstall), [.nothing, .deleted].contains(start) || calls.contains(.delete) {
             relaxations.insert(.marksNothing)

@@ -42,6 +42,8 @@ enum PermutedCall: String, CaseIterable, Sendable {
     case takeTokens
     /// A call about this token of `p` alone.
     case putToken
+    /// A verdict on this token.
+    case judgeToken
 }
 
 /// What may happen at another moment than the rest of a call, as the rules of the registry allow.
@@ -181,7 +183,8 @@ extension PermutedStores {
         case .logOutUserExceptSession: try await end(.user(world.user("alice"), except: world.session("s3")))
         case .erase: try await erase(world)
         case .delete: try await delete(world)
-        case .judge: try await judge(world)
+        case .judge: try await judge(world.name("t"), of: .fcm, "UNREGISTERED", world)
+        case .judgeToken: try await judge(world.typed(.voip).token.text, of: .apns, "Unregistered", world)
         case .cleanUp: try await cleanUp(world)
         case .importPhone: try await importPhone(world)
         case .bringTokens:
@@ -237,10 +240,12 @@ extension PermutedStores {
         return "deleted"
     }
 
-    private func judge(_ world: PermutedWorld) async throws -> String {
+    private func judge(
+        _ token: String, of provider: Provider, _ reason: String, _ world: PermutedWorld
+    ) async throws -> String {
         let address = TokenAddress(
-            app: app.number, provider: .fcm, sha256: TestStores.sha256(Array(world.name("t").utf8)))
-        let item = FeedbackItem(installID: nil, provider: .fcm, addresses: [address], reason: "UNREGISTERED")
+            app: app.number, provider: provider, sha256: TestStores.sha256(Array(token.utf8)))
+        let item = FeedbackItem(installID: nil, provider: provider, addresses: [address], reason: reason)
         let counts = try await feedback.apply(
             Feedback(of: app, items: [item], actor: "sender:test", arrivedAt: world.arrival ?? .now))
         return "\(counts)"

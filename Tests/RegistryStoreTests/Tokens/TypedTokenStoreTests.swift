@@ -7,7 +7,7 @@ import Testing
 @testable import RegistryJobs
 @testable import RegistryStore
 
-@Suite("Typed tokens have one holder, and cost a registration without them nothing")
+@Suite("Typed tokens have one holder, and the same set is not read again")
 struct TypedTokenStoreTests {
     private struct WasRead: Error {}
 

@@ -11,8 +11,8 @@ public enum ExportColumn: Hashable, Sendable {
     case opaqueID
     /// Of a typed token.
     case environment, tokenName, tokenExpiresAt
-    /// Of rows of typed tokens: what `AudiencePosition` has of a row, in its order. An installation id, a space and the
-    /// name; or an opaque id and the name's digest.
+    /// Of rows of typed tokens: what `AudiencePosition` has of a row. An installation id, a space and the name, `-` for
+    /// none; or an opaque id and the name's digest.
     case place
 
     /// The format of a column's cells.

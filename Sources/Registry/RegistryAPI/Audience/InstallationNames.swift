@@ -31,7 +31,7 @@ enum InstallationNames {
             let parts = text.dropFirst(prefix.count).split(
                 separator: " ", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == (isTyped ? 2 : 1), let last = try? InstallID(String(parts[0])) else { return nil }
-            return .installID(after: last, name: isTyped ? String(parts[1]) : nil)
+            return .installID(after: last, name: isTyped ? parts[1] == "-" ? "" : String(parts[1]) : nil)
         case (.opaque(let cursors, let isTyped), let text?):
             let count = OpaqueID.bytesCount
             guard let place = cursors.place(at: text, bytesCount: count + (isTyped ? OpaqueID.nameBytesCount : 0))
@@ -45,13 +45,14 @@ enum InstallationNames {
         switch self {
         case .open:
             String(decoding: cursorStart, as: UTF8.self) + item.installID.rawValue
-                + (item.typed.map { " " + $0.name } ?? "")
+                + (item.typed.map { " " + ($0.name.isEmpty ? "-" : $0.name) } ?? "")
         case .opaque(let cursors, _):
             item.opaqueID.map { String(decoding: cursors.cursor($0.bytes + item.nameDigest), as: UTF8.self) }
         }
     }
 
-    /// The prefix of an open cursor; the installation id follows, and a space and the name of a typed token.
+    /// The prefix of an open cursor; the installation id follows, and a space and the name of a typed token, `-` for
+    /// none: no name is `-`, and a reader of CSV may strip a space at the end.
     var cursorStart: [UInt8] {
         if case .open(let app, _) = self { Array("\(app.rawValue).".utf8) } else { [] }
     }

@@ -25,7 +25,7 @@ extension FeedbackItem {
         self.init(
             installID: subject.installID, provider: subject.provider, addresses: subject.addresses, reason: reason,
             at: at, generation: generation, message: message.flatMap { try? MessageName($0) }, receipt: receipt,
-            kind: kind, name: name)
+            kind: kind, name: name, namesProvider: item.value("provider") != nil)
     }
 }
 
@@ -36,8 +36,7 @@ private struct FeedbackSubject {
 }
 
 extension JSONObject {
-    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead; if
-    /// it names a kind of typed tokens, that of the token's environment.
+    /// The default provider is `apns`. If the item names an installation, it is the installation's provider instead.
     fileprivate func subject(of app: AppNumber) -> FeedbackSubject? {
         let text = string("token", scalarsMax: Token.charactersMax)
         let name = string("installId", scalarsMax: Device.textScalarsMax)
@@ -49,10 +48,8 @@ extension JSONObject {
         }
         let installID = name.flatMap { name in parsed("installId") { () throws(InvalidValue) in try InstallID(name) } }
         guard let provider, text != nil || installID != nil else { return nil }
-        let isTyped = value("kind") != nil
-        let candidates =
-            namesProvider || installID == nil && !isTyped
-            ? [provider] : isTyped ? Provider.allCases.filter(\.isApple) : Provider.allCases
+        let hasOneProvider = namesProvider || installID == nil || value("kind") != nil
+        let candidates = hasOneProvider ? [provider] : Provider.allCases
         guard let addresses = text.map({ addresses($0, among: candidates, of: app) }) ?? [] else { return nil }
         return FeedbackSubject(
             installID: installID, provider: candidates.count == 1 ? provider : nil, addresses: addresses)

@@ -96,6 +96,24 @@ extension JSONObject {
     }
 }
 
+extension JSONObject {
+    /// The member `kind` of typed tokens. Nil if it is absent, and after a fault.
+    func tokenKind() -> TokenKind? {
+        guard let value = value("kind"), let text = value.text() else { return nil }
+        return value.parsed { () throws(InvalidValue) in try TokenKind(named: text) }
+    }
+
+    /// The member `name`, which is there. Nil after a fault.
+    func tokenName(of kind: TokenKind) -> String? {
+        guard let value = value("name"), let text = value.text() else { return nil }
+        return value.parsed { () throws(InvalidValue) in try TypedTokenKey(kind, name: text).name }
+    }
+
+    func refuseNameWithoutKind() {
+        value("name")?.refuse(.required, "A name requires a kind.")
+    }
+}
+
 extension TokenKind {
     /// - Throws: `InvalidValue` that lists the kinds.
     init(named name: String) throws(InvalidValue) {

@@ -208,7 +208,8 @@ extension AudienceStatements {
         case .environment: "CASE token_provider WHEN 'apns' THEN 'production' ELSE 'sandbox' END"
         case .tokenName: "nullif(token_name, '')"
         case .tokenExpiresAt: "token_expires_at"
-        case .place: position.isOfOpaqueIDs ? place : "install_id || ' ' || token_name"
+        case .place:
+            position.isOfOpaqueIDs ? place : "install_id || ' ' || coalesce(nullif(token_name, ''), '-')"
         case .token: "token"
         case .p256dh: "p256dh"
         case .auth: "auth"

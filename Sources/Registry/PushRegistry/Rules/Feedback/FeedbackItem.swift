@@ -1,8 +1,10 @@
 /// A provider's response to one push, as a sender reports it.
 public struct FeedbackItem: Hashable, Sendable {
     public let installID: InstallID?
-    /// Nil if the installation or the typed token determines it.
+    /// Nil if the installation determines it.
     public let provider: Provider?
+    /// Whether the sender named the provider. If not, typed tokens of both environments are meant.
+    public let namesProvider: Bool
     /// Of the typed tokens that the item is about; nil: of the main token, or of those with the item's token.
     public let kind: TokenKind?
     /// Nil: typed tokens under any name.
@@ -26,7 +28,7 @@ public struct FeedbackItem: Hashable, Sendable {
     public init(
         installID: InstallID?, provider: Provider?, addresses: [TokenAddress], reason: String, at: Timestamp? = nil,
         generation: Int64? = nil, message: MessageName? = nil, receipt: String? = nil, kind: TokenKind? = nil,
-        name: String? = nil
+        name: String? = nil, namesProvider: Bool = true
     ) {
         precondition(installID != nil || !addresses.isEmpty, "feedback is about a token or an installation")
         self.installID = installID
@@ -39,6 +41,7 @@ public struct FeedbackItem: Hashable, Sendable {
         self.receipt = receipt
         self.kind = kind
         self.name = name
+        self.namesProvider = namesProvider
         canMatter =
             provider.map { Self.verdict(on: reason, by: $0, at: at) != nil } ?? VerdictTable.names(reason)
     }

@@ -198,7 +198,9 @@ extension LockedFeedback {
         var found = addresses.flatMap { address -> [Typed] in
             guard let holder = tokens.holder(of: address) else { return [] }
             return tokens.present(on: holder).filter { $0.address == address }.map { (holder, $0) }
-        }.filter { typed in item.addresses.contains { $0.provider == typed.token.token.provider } }
+        }.filter { typed in
+            !item.namesProvider || item.addresses.contains { $0.provider == typed.token.token.provider }
+        }
         let named = item.installID.map { InstallationKey(app: feedback.app, installID: $0) }
         if let named, let kind = item.kind {
             let present = tokens.present(on: named).filter {
