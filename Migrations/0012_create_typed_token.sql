@@ -18,3 +18,6 @@ ALTER TABLE typed_token ALTER COLUMN app_id SET (n_distinct = 1);
 
 -- A typed token has another holder.
 ALTER TYPE event_kind ADD VALUE 'tokenMoved';
+
+-- The night job deletes those that have expired.
+ALTER TABLE cleanup_result ADD COLUMN typed_tokens bigint NOT NULL DEFAULT 0;

@@ -3,9 +3,8 @@ import PostgresClient
 import PushRegistry
 import RegistryStore
 
-/// Identifies tokens by their addresses that a registry of before addresses had spellings identified by their whole
-/// text (R1). `push-registry migrate` does it, and the night job, for rows that processes of such a version have written
-/// since.
+/// Identifies tokens by their addresses that an earlier version of the registry identified by their whole text (R1).
+/// `push-registry migrate` does it, and the night job, for rows that processes of such a version have written since.
 ///
 /// It reads the table in its physical order, without locks, and writes in batches under the locks of tokens and
 /// installations. An interrupted run has committed its finished batches, and the next one finds the rest.
