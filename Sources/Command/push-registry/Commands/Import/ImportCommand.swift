@@ -147,9 +147,9 @@ struct ImportCommand: AsyncParsableCommand {
             throw ValidationError("\(file.name) cannot be read.")
         }
         try checkFormat(opened)
-        try opened.keepStandardInput()
         let names = try names()
         guard map.isEmpty else { return (opened, .own(names)) }
+        try opened.keepStandardInput()
         let links = try TimeZoneLinks()
         guard let format = try ImportDetection.find(in: opened, names, given: foreign.from?.format) else {
             try foreign.refuseForOwnFormat()
@@ -177,6 +177,10 @@ struct ImportCommand: AsyncParsableCommand {
         _ opened: ImportFiles, _ source: ImportSource, since start: ContinuousClock.Instant, _ database: Database
     ) async throws -> (ImportSummary, ImportInput.Counts, rejects: String) {
         let app = try await findApp(database)
+        // Unless its format had to be found before.
+        var kept = opened
+        try kept.keepStandardInput()
+        let opened = kept
         let rejects = try RejectedLines(path: rejectsPath, readingFrom: opened, keepsOlder: dryRun)
         let progress = ImportProgress()
         var plan = try plan(source, opened, app, progress)
