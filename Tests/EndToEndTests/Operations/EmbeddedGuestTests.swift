@@ -68,14 +68,19 @@ struct EmbeddedGuestTests {
     @Test func command_explainsTheError_whenTheServerIsStopped() async throws {
         try await withFolder { folder in
             let owner = try await EmbeddedPostgres.start(directory: folder, logger: logger)
-            let command = try LongImport(folder)
-            defer { command.command.send(SIGKILL) }
-            try await TestDatabase.with(owner.connectionString) { database in
-                try await eventually("the command uses the server") {
-                    try await database.count(
-                        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'push-registry import'") > 0
+            let command = try await TestDatabase.with(owner.connectionString) { database in
+                // The command looks up its app before it reads its input.
+                try await database.withTransaction { transaction in
+                    _ = try await transaction.execute(["LOCK TABLE app IN ACCESS EXCLUSIVE MODE"])
+                    let command = try LongImport(folder)
+                    try await eventually("the command uses the server") {
+                        try await database.count(
+                            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
+                    }
+                    return command
                 }
             }
+            defer { command.command.send(SIGKILL) }
             try await owner.stop()
             try command.input.write(contentsOf: Data(Self.line.utf8))
             try command.input.close()
