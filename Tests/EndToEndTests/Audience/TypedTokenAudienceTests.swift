@@ -113,7 +113,8 @@ extension EndToEnd {
             let app = try await app()
             _ = try await app.database.rows(
                 """
-                UPDATE typed_token SET held = name = 'x', expires_at = CASE WHEN name = 'y' THEN now() END
+                UPDATE typed_token SET held = name = 'x',
+                    expires_at = CASE WHEN name = 'y' THEN timestamptz '2026-01-01 00:00Z' END
                 WHERE kind = 'liveActivity' AND app_id = (SELECT id FROM app WHERE identifier = \(app.id))
                 """)
             let body: JSON = ["filter": [:], "kind": "liveActivity", "include": "all"]
@@ -249,8 +250,9 @@ extension EndToEnd {
             let typed: JSON = ["token": .string(JSON.typedToken("a", "voip", nil)), "reason": "Unregistered"]
             _ = try await app.database.rows(
                 """
-                UPDATE installation SET last_seen_at = last_seen_at - interval '2 days',
-                    registered_at = registered_at - interval '2 days', created_at = created_at - interval '2 days'
+                UPDATE installation SET last_seen_at = \(sql: .earlier("last_seen_at", by: "2 days")),
+                    registered_at = \(sql: .earlier("registered_at", by: "2 days")),
+                    created_at = \(sql: .earlier("created_at", by: "2 days"))
                 WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
                 """)
             let response = try await app.feedback([typed, main, typed])

@@ -52,7 +52,10 @@ extension EndToEnd {
                 #expect(night.part(far)["nodeFault"] == .null)
                 #expect(
                     night.part(far)["counts"]
-                        == ["stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 0, "purged": 1])
+                        == [
+                            "stale": 1, "sessionEnded": 1, "superseded": 1, "unregistered": 0, "purged": 1,
+                            "typedTokens": 0,
+                        ])
                 #expect(try await far.get("unseen").json["state"] == "stale")
                 #expect(try await far.pendingDeltas() == 0)
 

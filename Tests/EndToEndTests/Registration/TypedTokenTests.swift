@@ -252,7 +252,7 @@ extension EndToEnd {
             case "anonymous": _ = try await app.put("phone")
             case "dead":
                 let times = ["created_at", "registered_at", "last_seen_at", "state_changed_at", "snapshot_at"]
-                let earlier = times.map { "\(identifier: $0) = \(identifier: $0) - interval '2 days'" as PostgresSQL }
+                let earlier = times.map { "\(identifier: $0) = \(sql: .earlier($0, by: "2 days"))" as PostgresSQL }
                 try await app.update("phone", earlier.joined(separator: ", "))
                 let verdict: JSON = [["installId": "phone", "reason": "Unregistered"]]
                 #expect(try await app.send("POST", "/feedback", verdict).json["unregistered"] == 1)
