@@ -149,10 +149,10 @@ extension SavedState {
         state.delivery = Delivery(key: "k1", epoch: "e1")
         state.topics = ["news": true, "offers": Bool?.none]
         state.anonymousTopics = ["news": false]
-        let id = TypedToken.ID(kind: .liveActivity, name: "trip-1")
+        let id = ReportedToken.ID(kind: .liveActivity, name: "trip-1")
         let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
         state.tokens = [Data(repeating: 1, count: 32)].compactMap {
-            TypedToken($0, id, expiresAt: now + 60, at: now)
+            ReportedToken($0, id, expiresAt: now + 60, at: now)
         }
         state.user = 4
         return state

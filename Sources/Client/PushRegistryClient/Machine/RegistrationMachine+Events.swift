@@ -6,8 +6,8 @@ extension RegistrationMachine {
         case signIn
         case signOut(keepAnonymous: Bool)
         case choose(SavedState.Topics)
-        case receive(TypedToken)
-        case invalidate(TypedToken.ID)
+        case receive(ReportedToken)
+        case invalidate(ReportedToken.ID)
     }
 
     /// The most events that are kept while the storage cannot be read. Further events replace the oldest ones.

@@ -97,7 +97,7 @@ extension RegistrationMachine {
     }
 
     /// Not of a captive portal.
-    private func isResult(_ response: PushRegistryClient.Response, of change: TypedToken) -> Bool {
+    private func isResult(_ response: PushRegistryClient.Response, of change: ReportedToken) -> Bool {
         struct Result: Decodable {
             var installId: String
         }

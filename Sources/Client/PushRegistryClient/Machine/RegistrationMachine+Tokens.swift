@@ -3,7 +3,7 @@ import Foundation
 // Tokens beside the one for alerts. A registration has all of them and replaces those that the registry has. If
 // nothing else has changed, a call of its own changes one of them.
 extension RegistrationMachine {
-    mutating func receive(_ token: TypedToken, at now: Date) {
+    mutating func receive(_ token: ReportedToken, at now: Date) {
         var tokens = saved.tokens ?? []
         var token = token
         if let index = tokens.firstIndex(where: { $0.id == token.id }) {
@@ -11,7 +11,7 @@ extension RegistrationMachine {
             tokens.remove(at: index)
         }
         let others = tokens.indices.filter { tokens[$0].text != nil }
-        if others.count >= TypedToken.countMax, let first = others.min(by: { tokens[$0].endsBefore(tokens[$1]) }) {
+        if others.count >= ReportedToken.countMax, let first = others.min(by: { tokens[$0].endsBefore(tokens[$1]) }) {
             tokens[first] = tokens[first].removed()
         }
         saved.tokens = Self.limited(tokens + [token])
@@ -19,7 +19,7 @@ extension RegistrationMachine {
         retry?.hurry(at: now)
     }
 
-    mutating func invalidate(_ id: TypedToken.ID, at now: Date) {
+    mutating func invalidate(_ id: ReportedToken.ID, at now: Date) {
         guard var tokens = saved.tokens, let index = tokens.firstIndex(where: { $0.id == id }) else { return }
         tokens[index] = tokens[index].removed()
         saved.tokens = Self.limited(tokens)
@@ -27,9 +27,9 @@ extension RegistrationMachine {
     }
 
     /// The oldest removals are dropped, because a registration removes the tokens as well.
-    private static func limited(_ tokens: [TypedToken]) -> [TypedToken] {
+    private static func limited(_ tokens: [ReportedToken]) -> [ReportedToken] {
         let surplus = tokens.indices.filter { tokens[$0].text == nil }.prefix(
-            max(0, tokens.count - TypedToken.storedMax))
+            max(0, tokens.count - ReportedToken.storedMax))
         return tokens.indices.filter { !surplus.contains($0) }.map { tokens[$0] }
     }
 
@@ -38,10 +38,10 @@ extension RegistrationMachine {
     }
 
     /// The tokens of a registration; nil leaves those alone that the registry has.
-    var sentTokens: [TypedToken]? { hasTypedTokens ? saved.tokens : nil }
+    var sentTokens: [ReportedToken]? { hasTypedTokens ? saved.tokens : nil }
 
     /// What the registry does not know yet.
-    private var tokenChanges: [TypedToken] { hasTypedTokens ? (saved.tokens ?? []).filter { !$0.isSent } : [] }
+    private var tokenChanges: [ReportedToken] { hasTypedTokens ? (saved.tokens ?? []).filter { !$0.isSent } : [] }
 
     /// Nil in a process that the system has not given the token for alerts yet.
     private var hasTypedTokens: Bool { token.map { [.apns, .apnsSandbox].contains($0.provider) } ?? true }
@@ -51,7 +51,7 @@ extension RegistrationMachine {
     var tokensNeedRegistration: Bool { tokenChanges.count > 1 || registersTokens && !tokenChanges.isEmpty }
 
     /// The change for a call of its own, removals first. Nil without a registration that it could change.
-    var tokenChange: TypedToken? {
+    var tokenChange: ReportedToken? {
         guard saved.registration != nil, saved.attempt == nil, !registersTokens else { return nil }
         return tokenChanges.first { $0.text == nil } ?? tokenChanges.first
     }
@@ -66,7 +66,7 @@ extension RegistrationMachine {
     // MARK: - Outcomes
 
     /// The registry has stored these tokens, and has done these removals.
-    mutating func tokensSent(_ sent: [TypedToken]) {
+    mutating func tokensSent(_ sent: [ReportedToken]) {
         for sent in sent {
             guard let index = saved.tokens?.firstIndex(where: { $0.isStored(as: sent) }) else { continue }
             if sent.text == nil { saved.tokens?.remove(at: index) } else { saved.tokens?[index].isSent = true }
@@ -77,7 +77,7 @@ extension RegistrationMachine {
     /// A refused token never prevents the registration: it is dropped.
     ///
     /// - Returns: false if the refusal is about something else.
-    mutating func tokensRefused(_ sent: [TypedToken]?, _ problem: PushRegistryClient.Problem) -> Bool {
+    mutating func tokensRefused(_ sent: [ReportedToken]?, _ problem: PushRegistryClient.Problem) -> Bool {
         let pointers = (problem.errors ?? []).compactMap(\.pointer).filter { "\($0)/".hasPrefix("/tokens/") }
         guard let sent, !pointers.isEmpty else { return false }
         let tokens = sent.filter { $0.text != nil }
@@ -91,7 +91,7 @@ extension RegistrationMachine {
         return true
     }
 
-    mutating func tokenRefused(_ change: TypedToken, _ response: PushRegistryClient.Response) {
+    mutating func tokenRefused(_ change: ReportedToken, _ response: PushRegistryClient.Response) {
         switch (response.status, response.problem.code) {
         case (409, "session-ended"), (401, "credential-ended"): endedElsewhere()
         case (401, _) where saved.account == .user && !isRenewed: isRenewed = true

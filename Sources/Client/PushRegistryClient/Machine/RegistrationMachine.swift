@@ -24,9 +24,9 @@ struct RegistrationMachine: Sendable {
             case logout(UUID)
             /// `open` is an earlier attempt whose outcome is still unknown.
             case registration(
-                SavedState.Attempt, topics: SavedState.Topics, tokens: [TypedToken]?, open: SavedState.Attempt?)
+                SavedState.Attempt, topics: SavedState.Topics, tokens: [ReportedToken]?, open: SavedState.Attempt?)
             /// One token beside the one for alerts, or its removal.
-            case token(TypedToken)
+            case token(ReportedToken)
         }
 
         let purpose: Purpose
@@ -73,7 +73,7 @@ struct RegistrationMachine: Sendable {
     var hasCredential = false
     var hasReceipts = false
     /// The tokens beside the one for alerts that are certainly of this device.
-    var reportedTokens: Set<TypedToken.ID> = []
+    var reportedTokens: Set<ReportedToken.ID> = []
 
     // The state of the calls.
     /// Incremented whenever the user changes.

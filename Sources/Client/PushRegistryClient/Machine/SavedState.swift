@@ -45,7 +45,7 @@ struct SavedState: Sendable, Hashable, Codable {
     /// the choices on an installation when its owner changes.
     var anonymousTopics: Topics = [:]
     /// Tokens beside the one for alerts. Nil: the app has not reported any.
-    var tokens: [TypedToken]?
+    var tokens: [ReportedToken]?
     /// The digest of the user of the last registration.
     var user: UInt64?
 
@@ -67,7 +67,7 @@ struct SavedState: Sendable, Hashable, Codable {
         topics = try members.decodeIfPresent(Topics.self, forKey: .topics) ?? topics
         anonymousTopics = try members.decodeIfPresent(Topics.self, forKey: .anonymousTopics) ?? anonymousTopics
         // A later version may store kinds that this one does not know. They must not cost the identity.
-        tokens = try? members.decodeIfPresent([TypedToken].self, forKey: .tokens)
+        tokens = try? members.decodeIfPresent([ReportedToken].self, forKey: .tokens)
         user = try members.decodeIfPresent(UInt64.self, forKey: .user)
     }
 }

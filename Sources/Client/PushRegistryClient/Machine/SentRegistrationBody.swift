@@ -9,7 +9,7 @@ struct SentRegistrationBody: Sendable, Encodable {
     var installID: String
     var topics: SavedState.Topics = [:]
     /// Nil is absent.
-    var tokens: [TypedToken]?
+    var tokens: [ReportedToken]?
 
     private enum Name: CodingKey { case token, provider, settings, device, topics, tokens }
     private enum DeviceName: CodingKey { case installId }

@@ -38,8 +38,8 @@ extension PushRegistryClient {
     /// - Returns: as `didReceive(pushToStartToken:)`.
     @discardableResult
     public func didReceive(token: Data, kind: TokenKind, name: String? = nil, expiresAt: Date? = nil) -> Bool {
-        let id = TypedToken.ID(kind: kind, name: name)
-        guard let token = TypedToken(token, id, expiresAt: expiresAt, at: clock.now) else { return false }
+        let id = ReportedToken.ID(kind: kind, name: name)
+        guard let token = ReportedToken(token, id, expiresAt: expiresAt, at: clock.now) else { return false }
         report(.receive(token))
         return true
     }
@@ -51,7 +51,7 @@ extension PushRegistryClient {
 
     /// Reports that a token is not valid any more: for example, in `pushRegistry(_:didInvalidatePushTokenFor:)`.
     public func didInvalidate(_ kind: TokenKind, name: String? = nil) {
-        report(.invalidate(TypedToken.ID(kind: kind, name: name)))
+        report(.invalidate(ReportedToken.ID(kind: kind, name: name)))
     }
 
     private func report(_ event: RegistrationMachine.Event) {

@@ -29,7 +29,7 @@ struct Endpoint: Sendable, Hashable {
     }
 
     /// Stores one token beside the one for alerts, or removes it.
-    func token(_ installID: String, _ token: TypedToken, credential: String) -> Request {
+    func token(_ installID: String, _ token: ReportedToken, credential: String) -> Request {
         let body = SentToken(token, isNamed: false).flatMap { try? JSONEncoder().encode($0) }
         let path = installation(installID) + ["tokens", token.id.kind.rawValue, token.id.pathSegment]
         return request(body == nil ? "DELETE" : "PUT", path, credential: credential, body: body)

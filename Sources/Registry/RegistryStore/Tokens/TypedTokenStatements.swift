@@ -5,7 +5,7 @@ import PushRegistry
 package enum TypedTokenStatements {
     // MARK: Reading
 
-    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the installations that have these tokens.
+    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
     static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
         PostgresStatement(holdersSQL, app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
     }

@@ -36,7 +36,7 @@ function firebaseIdOf(token) {
   return token.match(/^[c-f][A-Za-z0-9_-]{21}(?=:|$)/)?.[0];
 }
 
-/** The hex SHA-256 of a token's address; null where the browser has no cryptography (plain HTTP beyond this machine). */
+/** The hex SHA-256 of a token's address; null where the browser has no cryptography (plain HTTP, another machine). */
 export async function digestOf(token, provider) {
   if (!globalThis.crypto?.subtle) return null;
   const canonical = provider.startsWith('apns') ? token.toLowerCase() : token;

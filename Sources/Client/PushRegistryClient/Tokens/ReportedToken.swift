@@ -17,7 +17,7 @@ extension PushRegistryClient {
 }
 
 /// A token that is not the one for alerts, or the removal of one. It prints as `‹token›`.
-struct TypedToken: Sendable, Hashable, Codable, CustomStringConvertible {
+struct ReportedToken: Sendable, Hashable, Codable, CustomStringConvertible {
     /// An installation has one token for each of them.
     struct ID: Sendable, Hashable, Codable {
         var kind: PushRegistryClient.TokenKind
@@ -76,7 +76,7 @@ struct TypedToken: Sendable, Hashable, Codable, CustomStringConvertible {
     }
 }
 
-extension TypedToken.ID {
+extension ReportedToken.ID {
     /// The name as a part of a path.
     var pathSegment: String { name ?? "-" }
 
@@ -95,7 +95,7 @@ struct SentToken: Encodable {
     var expiresAt: String?
 
     /// - Parameter isNamed: whether the body names kind and name. Else the path does.
-    init?(_ token: TypedToken, isNamed: Bool) {
+    init?(_ token: ReportedToken, isNamed: Bool) {
         guard let text = token.text else { return nil }
         if isNamed { (kind, name) = (token.id.kind, token.id.name) }
         self.token = text
