@@ -65,6 +65,40 @@ struct BindingTests {
         }
     }
 
+    /// The look-up has found the token with `phone`, which loses it to `next`. The batch locks the token, because `next`
+    /// leaves it, but `rival` takes it while the batch waits for the lock.
+    @Test func token_isTakenFromItsHolder_whenTheBatchLocksItForAnotherReason() async throws {
+        try await withStore { store in
+            _ = try await store.register(.make("phone", token: "t", user: "alice"))
+            _ = try await store.register(.make("next", token: "u"))
+            _ = try await store.register(.make("rival", token: "r"))
+            let batch = try await store.find([.make("next", token: "v"), .make("phone", token: "t", user: "bob")])
+            _ = try await store.register(.make("next", token: "t"))
+            try await store.database.holding("SELECT FROM token_holder WHERE token_sha256 = sha256('t') FOR UPDATE") {
+                let writer = RegistrationWriter(postgres: store.pool, cells: store.resources.cells)
+                let outcomes: [Outcome] = try await writer.write(batch, .alone)
+                #expect(outcomes.map(\.status) == [.updated, .updated])
+            } meanwhile: { holder in
+                _ = try await holder.execute([
+                    """
+                    UPDATE installation SET token = NULL, token_sha256 = NULL, state = 'superseded',
+                        generation = generation + 1, revision = revision + 1 WHERE install_id = 'next'
+                    """,
+                    """
+                    UPDATE installation SET token = 't', token_sha256 = sha256('t'), generation = generation + 1,
+                        revision = revision + 1 WHERE install_id = 'rival'
+                    """,
+                    """
+                    UPDATE token_holder SET install_id = CASE WHEN token_sha256 = sha256('t') THEN 'rival' END
+                    WHERE install_id IN ('next', 'rival')
+                    """,
+                ])
+            }
+            #expect(try await store.holders() == ["next v", "phone t"])
+            try await store.expectOneHolderOfEachToken()
+        }
+    }
+
     @Test func installation_isUpdated_whenItIsCreatedAfterTheLookUp() async throws {
         try await withStore { store in
             let outcomes = try await store.writeInOneBatch([.make("phone", token: "o"), .make("other")]) {

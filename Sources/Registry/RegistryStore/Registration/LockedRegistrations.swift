@@ -141,14 +141,16 @@ struct LockedRegistrations {
         return locked
     }
 
-    /// Every token that a registration claims or releases must be locked. An installation whose token has moved after
-    /// it was read is read again.
+    /// A registration claims the token that its installation holds, or one whose holder is locked too. It releases a
+    /// token that is locked. An installation whose token has moved after it was read is read again.
     private func checkHolders(_ locked: Set<TokenAddress>, of present: [StoredInstallation]) throws {
         let addresses = Dictionary(
             uniqueKeysWithValues: present.map { ($0.installation.key, $0.installation.address) })
+        // Other tokens are locked because one of `movers` held them; their holders are not read.
+        let claimable = Set((creators + movers).map(\.registration.address)).intersection(locked)
         for registration in batch.lazy.map(\.registration) {
             let (claimed, held) = (registration.address, addresses[registration.key] ?? nil)
-            let isLocked = locked.contains(claimed) && (held.map { locked.contains($0) } ?? true)
+            let isLocked = claimable.contains(claimed) && (held.map { locked.contains($0) } ?? true)
             guard isLocked || held == claimed else { throw LostRace() }
         }
     }
