@@ -100,12 +100,13 @@ extension Token {
     /// The Firebase installation id of an `fcm` token, alone or before a colon: 22 digits of base64url, the first of
     /// which has the id's four fixed bits 0111. Nil if the token has none.
     private var installationID: Substring? {
-        guard provider == .fcm else { return nil }
-        let id = text.prefix { $0 != ":" }
-        guard id.utf8.count == 22, let first = id.utf8.first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first,
-            id.utf8.allSatisfy(Base64URL.isDigit)
+        let digits = 22
+        guard provider == .fcm, let first = text.utf8.first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first,
+            let end = text.utf8.index(text.startIndex, offsetBy: digits, limitedBy: text.endIndex),
+            end == text.endIndex || text.utf8[end] == UInt8(ascii: ":"),
+            text.utf8[..<end].allSatisfy(Base64URL.isDigit)
         else { return nil }
-        return id
+        return text[..<end]
     }
 }
 
