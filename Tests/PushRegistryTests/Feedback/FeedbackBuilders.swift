@@ -56,5 +56,6 @@ extension LockedFeedback {
     }
 
     var events: [TokenEvent] { changes.flatMap(\.events) }
-    var changed: [Installation] { changes.map(\.after) }
+    /// Those of which more than typed tokens changes.
+    var changed: [Installation] { changes.filter { !$0.events.isEmpty }.map(\.after) }
 }

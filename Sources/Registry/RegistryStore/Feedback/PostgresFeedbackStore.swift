@@ -147,16 +147,10 @@ public struct PostgresFeedbackStore: FeedbackStore {
             decision.needsCount = locked.hours.values.contains(where: \.needsCount)
             decision.counts.opened = Set(locked.hours.filter { $0.value.hasOpened }.map(\.key.provider))
             for change in locked.changes {
+                let before = found[change.index]
                 decision.changes.record(change.events)
-                if change.after.state == .superseded { decision.retired.append(found[change.index].installation) }
-            }
-            let disturbed = locked.tokens?.disturbed ?? []
-            var after = Dictionary(uniqueKeysWithValues: locked.changes.map { ($0.index, $0.after) })
-            for (index, stored) in found.enumerated() where disturbed.contains(stored.installation.key) {
-                after[index] = after[index] ?? stored.installation
-            }
-            for (index, after) in after.sorted(by: { $0.value.key < $1.value.key }) {
-                decision.changes.change(found[index], to: after, changingTokens: disturbed.contains(after.key))
+                if change.after.state == .superseded { decision.retired.append(before.installation) }
+                decision.changes.change(before, to: change.after, changingTokens: change.changesTokens)
             }
             decision.changes.write(locked.tokens?.changes ?? [])
             return decision

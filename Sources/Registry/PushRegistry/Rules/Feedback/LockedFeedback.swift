@@ -10,9 +10,11 @@ public struct LockedFeedback: Sendable {
     public struct Change: Sendable {
         /// The index in the `installations` of `init`.
         public let index: Int
-        public fileprivate(set) var after: Installation
-        /// One for each step: an increment of the generation.
-        public fileprivate(set) var events: [TokenEvent]
+        public let after: Installation
+        /// One for each step: an increment of the generation. None if only typed tokens change.
+        public let events: [TokenEvent]
+        /// Whether its set of typed tokens changes.
+        public let changesTokens: Bool
     }
 
     private let feedback: Feedback
@@ -27,7 +29,7 @@ public struct LockedFeedback: Sendable {
     /// How many typed tokens were removed.
     public private(set) var removed: [TokenKind: Int] = [:]
     private var holders: [TokenAddress: Int] = [:]
-    private var changesByIndex: [Int: Change] = [:]
+    private var events: [Int: [TokenEvent]] = [:]
     /// The dead verdicts of the hour, of which some are of this call.
     public private(set) var hours: [FeedbackHour.Key: FeedbackHour]
     /// Of the items that were applied.
@@ -69,7 +71,14 @@ public struct LockedFeedback: Sendable {
 
     /// The rows to write, in lock order.
     public var changes: [Change] {
-        changesByIndex.values.sorted { $0.after.key < $1.after.key }
+        let disturbed = tokens?.disturbed ?? []
+        let others = disturbed.isEmpty ? [] : current.indices.filter { disturbed.contains(current[$0].key) }
+        let changed = Set(events.keys).union(others).sorted { current[$0].key < current[$1].key }
+        return changed.map { index in
+            let after = current[index]
+            return Change(
+                index: index, after: after, events: events[index] ?? [], changesTokens: disturbed.contains(after.key))
+        }
     }
 
     @discardableResult
@@ -194,10 +203,10 @@ public struct LockedFeedback: Sendable {
         let after = before.retired(as: state, at: now)
         current[index] = after
         tokens?.end(Installation.endedKinds(from: before, to: after), on: before.key)
-        let event = TokenEvent(
-            state.verdictKind, reason, by: feedback.actor, at: after.stateChangedAt, from: before, to: after,
-            previousUserID: before.owner?.userID)
-        changesByIndex[index, default: Change(index: index, after: after, events: [])].add(after, event)
+        events[index, default: []].append(
+            TokenEvent(
+                state.verdictKind, reason, by: feedback.actor, at: after.stateChangedAt, from: before, to: after,
+                previousUserID: before.owner?.userID))
     }
 }
 
@@ -251,13 +260,6 @@ extension LockedFeedback {
             removed[token.key.kind, default: 0] += 1
         }
         return .unregistered
-    }
-}
-
-extension LockedFeedback.Change {
-    fileprivate mutating func add(_ after: Installation, _ event: TokenEvent) {
-        self.after = after
-        events.append(event)
     }
 }
 
