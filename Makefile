@@ -5,7 +5,8 @@ RELEASE = .build/release/push-registry
 # As in the container: calls into a standard library that is linked in cost less, and so do calls between modules that
 # may be inlined.
 RELEASE_FLAGS = --traits Server -c release --static-swift-stdlib -Xswiftc -cross-module-optimization
-DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl libisal2 ca-certificates $(EXTRA_PACKAGES)
+DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl libisal2 ca-certificates $\
+	$(EXTRA_PACKAGES)
 
 .PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build \
         install packages clean

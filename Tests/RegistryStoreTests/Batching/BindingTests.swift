@@ -65,8 +65,8 @@ struct BindingTests {
         }
     }
 
-    /// The look-up has found the token with `phone`, which loses it to `next`. The batch locks the token, because `next`
-    /// leaves it, but `rival` takes it while the batch waits for the lock.
+    /// The look-up has found the token with `phone`, which loses it to `next`. The batch locks the token, because
+    /// `next` leaves it, but `rival` takes it while the batch waits for the lock.
     @Test func token_isTakenFromItsHolder_whenTheBatchLocksItForAnotherReason() async throws {
         try await withStore { store in
             _ = try await store.register(.make("phone", token: "t", user: "alice"))
