@@ -9,7 +9,7 @@ DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata c
 	$(EXTRA_PACKAGES)
 
 .PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build \
-        install packages clean
+        install deb packages clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -22,12 +22,16 @@ build: packages ## Build the optimised binary
 
 # `make build` first: installing as root must not build as root.
 PREFIX = /usr/local
+UNIT_FOLDER = /etc/systemd/system
 UNITS = Sources/Command/push-registry/Documentation.docc/Resources
-install: ## Install the built binary and the units of systemd (DESTDIR, PREFIX)
+install: ## Install the built binary and the units of systemd (DESTDIR, PREFIX, UNIT_FOLDER)
 	install -D -m 755 $(RELEASE) $(DESTDIR)$(PREFIX)/bin/push-registry
-	install -d $(DESTDIR)/etc/systemd/system
+	install -d $(DESTDIR)$(UNIT_FOLDER)
 	for unit in $(notdir $(wildcard $(UNITS)/*.service $(UNITS)/*.socket $(UNITS)/*.timer)); do \
-		sed 's|/usr/local/bin|$(PREFIX)/bin|' $(UNITS)/$$unit > $(DESTDIR)/etc/systemd/system/$$unit; done
+		sed 's|/usr/local/bin|$(PREFIX)/bin|' $(UNITS)/$$unit > $(DESTDIR)$(UNIT_FOLDER)/$$unit; done
+
+deb: build ## Build and check a package of Debian in .build, with binary, units and settings
+	.ci/deb $(RELEASE)
 
 # Targets whose tests need neither PostgreSQL nor a browser.
 CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Importing|Migrations|PushRegistry|$\
