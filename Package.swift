@@ -106,7 +106,8 @@ let package = Package(
             "Registry", "RegistryStore",
             ["Basics", "EventLoop", "PushRegistry", "PostgresClient", "Receipts", collections, crypto, metrics]),
         module(
-            "Registry", "RegistryJobs", ["Basics", "PushRegistry", "PostgresClient", "RegistryStore", crypto]),
+            "Registry", "RegistryJobs",
+            ["Basics", "EventLoop", "PushRegistry", "PostgresClient", "RegistryStore", crypto]),
         module(
             "Engine", "PostgresClient",
             ["Basics", "EventLoop", "COpenSSL", "CPostgres", collections, logging, metrics]),

@@ -25,10 +25,28 @@ enum InstallationStatements {
         """
         SELECT i.*
         FROM (SELECT install_id FROM unnest($2::text[]) AS k (install_id) ORDER BY install_id COLLATE "C") AS k
-        CROSS JOIN LATERAL (
-            SELECT \(sql: InstallationColumns.list) FROM installation i
-            WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
+        CROSS JOIN LATERAL (\(sql: locked)) AS i
         """)
+
+    /// A SELECT: locks the installation with the id of `k`.
+    static let locked: PostgresSQL = """
+        SELECT \(sql: InstallationColumns.list) FROM installation i
+        WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE
+        """
+
+    /// A `LockedPage`: up to `$4` installations with ids after `$3`, in their order.
+    ///
+    /// - Parameter owners: a FROM item of `installation_owner o` with a condition; `$2` is its value.
+    static func page(of owners: PostgresSQL) -> PreparedSQL {
+        PreparedSQL(
+            """
+            SELECT k.install_id, i.*
+            FROM (
+                SELECT o.install_id FROM \(sql: owners) AND o.app_id = $1 AND o.left_at IS NULL AND o.install_id > $3
+                ORDER BY o.install_id LIMIT $4) AS k
+            LEFT JOIN LATERAL (\(sql: locked)) AS i ON true
+            """)
+    }
 
     /// GET …/installations/{installId}/snapshots: checks that the installation exists.
     static let exists = PreparedSQL(

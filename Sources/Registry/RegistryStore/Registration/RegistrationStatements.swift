@@ -51,9 +51,7 @@ package enum RegistrationStatements {
         ), sorted AS MATERIALIZED (SELECT install_id FROM wanted ORDER BY install_id)
         SELECT i.*
         FROM sorted AS k
-        CROSS JOIN LATERAL (
-            SELECT \(sql: InstallationColumns.list) FROM installation i
-            WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i
+        CROSS JOIN LATERAL (\(sql: InstallationStatements.locked)) AS i
         """)
 
     // MARK: Without a lock

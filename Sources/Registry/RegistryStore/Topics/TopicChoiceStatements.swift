@@ -28,19 +28,8 @@ enum TopicChoiceStatements {
     // MARK: A user's choices, under the lock of the user's bucket
 
     /// Locks up to `$4` installations with ids after `$3` that are bound to the users `$2`, in the order of ids.
-    static let lockInstallations = PreparedSQL(
-        """
-        SELECT k.install_id, i.*
-        FROM (
-            SELECT o.install_id
-            FROM unnest($2::text[]) AS k (user_id)
-            JOIN installation_owner o ON o.app_id = $1 AND o.user_id = k.user_id
-            WHERE o.left_at IS NULL AND o.install_id > $3
-            ORDER BY o.install_id LIMIT $4) AS k
-        LEFT JOIN LATERAL (
-            SELECT \(sql: InstallationColumns.list) FROM installation i
-            WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE) AS i ON true
-        """)
+    static let lockInstallations = InstallationStatements.page(
+        of: "unnest($2::text[]) AS u (user_id) JOIN installation_owner o ON o.user_id = u.user_id")
 
     // MARK: Writing
 

@@ -5,31 +5,11 @@ import PushRegistry
 package enum UserStatements {
     /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound to the user `$2` since a transaction
     /// with a number up to `$5`.
-    static let lockOfUser = PreparedSQL(
-        """
-        SELECT k.install_id, i.*
-        FROM (
-            SELECT install_id FROM installation_owner
-            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3 AND number <= $5
-            ORDER BY install_id LIMIT $4) AS k
-        LEFT JOIN LATERAL (\(sql: locked)) AS i ON true
-        """)
+    static let lockOfUser = InstallationStatements.page(
+        of: "installation_owner o WHERE o.user_id = $2 AND o.number <= $5")
 
     /// A `LockedPage`: up to `$4` installations with ids after `$3` that are bound in the session `$2`.
-    static let lockOfSession = PreparedSQL(
-        """
-        SELECT k.install_id, i.*
-        FROM (
-            SELECT install_id FROM installation_owner
-            WHERE app_id = $1 AND session_id = $2 AND left_at IS NULL AND install_id > $3
-            ORDER BY install_id LIMIT $4) AS k
-        LEFT JOIN LATERAL (\(sql: locked)) AS i ON true
-        """)
-
-    private static let locked: PostgresSQL = """
-        SELECT \(sql: InstallationColumns.list) FROM installation i
-        WHERE i.app_id = $1 AND i.install_id = k.install_id FOR UPDATE
-        """
+    static let lockOfSession = InstallationStatements.page(of: "installation_owner o WHERE o.session_id = $2")
 
     // MARK: Erasure
 
