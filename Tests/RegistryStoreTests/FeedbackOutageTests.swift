@@ -52,7 +52,9 @@ struct FeedbackOutageTests {
     }
 
     private func openBreakers(_ stores: TestStores) async throws -> [String] {
-        await stores.feedback.openBreakers(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
+        let breakers = OpenBreakers()
+        try await breakers.refresh(stores.postgres)
+        return breakers.names(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
     }
 
     /// Four senders report 40 % of the installations.

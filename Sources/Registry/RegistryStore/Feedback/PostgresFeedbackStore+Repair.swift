@@ -89,18 +89,3 @@ extension PostgresFeedbackStore {
         }
     }
 }
-
-extension PostgresFeedbackStore {
-    /// GET /readyz: the breakers that have held a verdict within the last hour, as `feedback:<app>:<provider>`. Empty
-    /// if they cannot be read, and on Citus, where a node that hangs would keep every call waiting.
-    public func openBreakers(of apps: DirectorySnapshot) async -> [String] {
-        guard !resources.isDistributed else { return [] }
-        let rows = try? await resources.postgres.read(PostgresStatement(FeedbackBreakerStatements.open))
-        let names = rows?.compactMap { row -> String? in
-            guard let app = try? apps.app(AppNumber(row.decode(0))), let provider = try? row.decode(1, as: String.self)
-            else { return nil }
-            return "feedback:\(app.id):\(provider)"
-        }
-        return names?.sorted() ?? []
-    }
-}
