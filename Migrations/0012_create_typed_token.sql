@@ -9,11 +9,13 @@ CREATE TABLE typed_token (
     name text COLLATE "C" NOT NULL, provider provider NOT NULL CHECK (provider IN ('apns', 'apnsSandbox')),
     token text COLLATE "C" NOT NULL, token_sha256 bytea NOT NULL,
     -- received_at: first, under this name. held: too many verdicts were about tokens of its kind; it is not handed out.
-    received_at timestamptz NOT NULL, expires_at timestamptz, held boolean NOT NULL DEFAULT false,
+    received_at timestamptz NOT NULL, expires_at timestamptz, held boolean NOT NULL DEFAULT false, held_at timestamptz,
     PRIMARY KEY (app_id, install_id, kind, name)
 );
 -- R1: the holder of a token.
 CREATE INDEX typed_token_holder ON typed_token (app_id, kind, token_sha256);
+-- What is released or restored.
+CREATE INDEX typed_token_held ON typed_token (app_id, provider, install_id) WHERE held;
 ALTER TABLE typed_token ALTER COLUMN app_id SET (n_distinct = 1);
 
 -- A typed token has another holder.

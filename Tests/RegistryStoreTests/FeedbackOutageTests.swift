@@ -52,7 +52,9 @@ struct FeedbackOutageTests {
     }
 
     private func openBreakers(_ stores: TestStores) async throws -> [String] {
-        await stores.feedback.openBreakers(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
+        let breakers = OpenBreakers()
+        try await breakers.refresh(stores.postgres)
+        return breakers.names(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
     }
 
     /// Four senders report 40 % of the installations.
@@ -166,7 +168,7 @@ struct FeedbackOutageTests {
             let app = try app(stores, count: 2, share: 0.1)
             try await register(10, stores)
             let first = try await report(0..<4, to: app, stores)
-            #expect(first[.unregistered] == 2 && first[.held] == 2 && first.opened == [.apns])
+            #expect(first[.unregistered] == 2 && first[.held] == 2 && first.opened == [.init(.apns)])
             let second = try await report([4], to: app, stores)
             #expect(second[.held] == 1 && second.opened.isEmpty)
             _ = try await stores.sql(

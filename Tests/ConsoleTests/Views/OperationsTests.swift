@@ -83,6 +83,62 @@ extension ConsoleTests {
             }
         }
 
+        /// Nine phones with VoIP tokens, of which five are reported as dead: one token and one phone are believed.
+        @Test(arguments: ["en-US", "de-DE"])
+        func heldVerdicts_areShownWithTheirNumber_restoredAndReleased(language: String) async throws {
+            let app = try await RegistryApp.make(
+                in: Console.shared.registry, policy: ["feedbackBreaker": ["count": 0, "share": 0.15]])
+            for number in 0..<9 {
+                var body = SampleRegistration.make("phone-\(number)")
+                body["tokens"] = [["kind": "voip", "token": .string(SampleRegistration.token("voip \(number)"))]]
+                _ = try await app.put("phone-\(number)", body)
+            }
+            func report() async throws {
+                let items = (0..<5).flatMap { number -> [JSON] in
+                    [
+                        ["installId": .string("phone-\(number)"), "kind": "voip", "reason": "Unregistered"],
+                        ["installId": .string("phone-\(number)"), "reason": "Unregistered"],
+                    ]
+                }
+                _ = try await app.send("POST", "/feedback", .array(items), by: .role(.sender))
+            }
+            try await report()
+            let isGerman = language.hasPrefix("de")
+            let words = isGerman ? ["Wiederherstellen", "Zählen", "Freigeben"] : ["Restore", "Count", "Release"]
+            try await Console.shared.withBrowser(Browser.Look(language: language)) { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
+                try await browser.show(page: "operations/health")
+                try await browser.wait(for: "document.querySelectorAll('[data-provider]').length === 1")
+                let held = try await app.send(
+                    "POST", "/feedback/release", ["provider": "apns", "dryRun": true], by: .role(.admin))
+                let count = try #require(held.json["released"].integer)
+                #expect(count > 2)
+                try await browser.wait(forText: "\(count) \(isGerman ? "Installationen" : "installations") ")
+                try await browser.expectNoViolations("held verdicts")
+
+                try await browser.click(words[0])
+                try await browser.expectNoViolations("the beginning of an outage")
+                try await browser.fill(isGerman ? "Beginn der" : "The outage", "2026-01-01T00:00")
+                try await browser.click(words[1])
+                try await browser.wait(forText: isGerman ? "wieder aktiv." : "active again.")
+                try await browser.click(words[0])
+                try await browser.wait(for: "!document.querySelector('dialog, [data-provider]')")
+                #expect(try await app.get("phone-4").json["state"] == "active")
+
+                try await report()
+                try await browser.show(page: "operations/runs")
+                try await browser.show(page: "operations/health")
+                try await browser.wait(for: "document.querySelector('[data-provider]')")
+                try await browser.resize(width: 320)
+                #expect(try await browser.run("return document.documentElement.scrollWidth - innerWidth") == 0)
+                try await browser.click(words[2])
+                try await browser.expectNoViolations("the question before a release")
+                try await browser.click(words[2])
+                try await browser.wait(for: "!document.querySelector('dialog, [data-provider]')")
+                #expect(try await app.get("phone-4").json["state"] == "unregistered")
+            }
+        }
+
         @Test func adminKey_createsAnApp_andShowsIt() async throws {
             let id = "com.example.created\(UInt64.random(in: 0...UInt64.max))"
             try await Console.shared.withBrowser { browser in

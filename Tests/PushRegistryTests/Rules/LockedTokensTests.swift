@@ -70,7 +70,7 @@ struct LockedTokensTests {
     ) throws {
         let held = TypedToken(
             key: try TypedTokenKey(kind, name: nil), token: Self.voip.token, sha256: Self.voip.sha256,
-            receivedAt: .at(0), expiresAt: nil, isHeld: true)
+            receivedAt: .at(0), expiresAt: nil, heldAt: .at(1))
         var locked = LockedTokens([(.make("phone"), held)], now: .at(1))
         let sent = SentTypedToken.make(kind, "v")
         #expect(locked.isChanged(by: [sent], on: .make("phone")))

@@ -97,7 +97,8 @@ extension TestStores {
     @discardableResult
     func register(
         _ installID: String, token: String, of provider: Provider = .apns, as user: String? = nil,
-        session: String? = nil, keychain: String? = nil, systemVersion: String = "26.5"
+        session: String? = nil, keychain: String? = nil, systemVersion: String = "26.5",
+        tokens: [SentTypedToken]? = nil
     ) async throws -> RegistrationOutcome {
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
@@ -105,7 +106,7 @@ extension TestStores {
             timeZoneOffset: 3600)
         let request = RegistrationRequest(
             token: try Token(token, of: provider), keys: nil,
-            snapshot: Snapshot(settings: NotificationSettings(), device: device))
+            snapshot: Snapshot(settings: NotificationSettings(), device: device), tokens: tokens)
         let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
         return try await installations.register(
             Registration(

@@ -7,16 +7,16 @@ struct FeedbackCommand: AsyncParsableCommand {
         commandName: "feedback", abstract: "Decide about verdicts that a provider's outage may have caused.",
         discussion: """
             If a provider reports many tokens as dead within an hour, the breaker holds the rest: these installations \
-            get no pushes, and nothing else happens to them. Were the tokens really dead, release them. Else restore \
-            them, and those that were retired before the breaker opened.
+            get no pushes, and nothing else happens to them. Typed tokens are held likewise, by kind. Were the tokens \
+            really dead, release them. Else restore them, and those that were retired before the breaker opened.
             """,
         subcommands: [Release.self, Restore.self])
 
     struct Release: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Unregister the installations that the breaker holds.",
+            abstract: "Unregister the installations that the breaker holds, and remove the typed tokens.",
             usage: "push-registry feedback release <app> <provider> [--dry-run] [--json] [<options>]",
-            discussion: "An installation that has changed since is left alone.")
+            discussion: "What has changed since is left alone.")
         @OptionGroup var repair: RepairOptions
 
         func run() async throws {
@@ -28,7 +28,7 @@ struct FeedbackCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make active what feedback has unregistered, and what the breaker holds.",
             usage: "push-registry feedback restore <app> <provider> --since <time> [--json] [<options>]",
-            discussion: "An installation that registered, moved or was logged out since is left alone.")
+            discussion: "What registered, moved or was logged out since is left alone.")
         @OptionGroup var repair: RepairOptions
         @Option(help: "When the outage began, such as 2026-09-01T14:00:00Z.") var since: String
 
@@ -44,7 +44,7 @@ struct FeedbackCommand: AsyncParsableCommand {
         @OptionGroup var common: CommonOptions
         @Argument(help: "The app id.") var app: String
         @Argument(help: "apns, apnsSandbox, fcm, huawei or webPush.") var provider: String
-        @Flag(help: "Change nothing. Count the installations.") var dryRun = false
+        @Flag(help: "Change nothing. Count the installations and typed tokens.") var dryRun = false
         @Flag(help: "Print JSON.") var json = false
 
         fileprivate func run(_ decision: FeedbackRepair.Decision, _ done: String) async throws {

@@ -86,6 +86,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let codes: OneTimeCodes
     private let process = ServingProcess()
     private let keyUses = KeyUseLog()
+    let breakers = OpenBreakers()
+    private let isDistributed: Bool
     private let metrics: PrometheusRegistry
     private let makeAccessLog: @Sendable () -> AccessLog
     private let logger: Logger
@@ -133,6 +135,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         let folding = PostgresClient(
             sessions.folding, on: loops[0], limits: Self.foldingLimits, name: "folding", logger: logger)
         foldingResources = LoopResources(postgres: folding, isDistributed: sessions.isDistributed)
+        isDistributed = sessions.isDistributed
         partitioning = try database.configuration
         self.admin = admin
         self.keySets = keySets
@@ -181,7 +184,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     /// Checks the database, its migrations, the apps' policies, writes, and the database of audience queries. Without
     /// one of the last three, the service is ready but degraded.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
-        ReadinessCheck { [shutdown, hasReadDatabase, schemaVersion] in
+        ReadinessCheck { [shutdown, breakers, isDistributed, hasReadDatabase, schemaVersion] in
             guard !shutdown.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
             var degraded: [String] = []
             do {
@@ -196,7 +199,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 guard schema >= schemaVersion else {
                     return .init(obstacles: ["the database lacks migrations: run push-registry migrate"])
                 }
-                degraded += await parts.feedback.openBreakers(of: apps)
+                // On Citus a node that hangs would keep every call waiting, so `RegistryGauges` reads them.
+                if !isDistributed { try? await breakers.refresh(parts.postgres) }
+                degraded += breakers.names(of: apps)
             } catch StoreError.failed(let reason) {
                 return .init(obstacles: ["the database cannot be used: \(reason)"])
             } catch {

@@ -66,7 +66,7 @@ enum MetricDescriptions {
             "registry_changes_total", .counter,
             "Changes written to the history by this process, by `event` and `reason`."),
         MetricDescription(
-            "registry_typed_tokens_removed_total", .counter,
+            "push_registry_typed_tokens_removed_total", .counter,
             "Typed tokens, such as those of Live Activities, that providers' verdicts removed, by `kind`."),
         MetricDescription(
             "registry_active_installations", .gauge,

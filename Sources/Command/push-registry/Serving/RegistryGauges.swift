@@ -4,9 +4,11 @@ import HTTPServer
 import Logging
 import PostgresClient
 import RegistryJobs
+import RegistryStore
 import ServiceLifecycle
 
-/// Reads the values of gauges from the database at an interval. A scrape returns the last values.
+/// Reads the values of gauges from the database at an interval. A scrape returns the last values. On Citus it also
+/// reads which breakers for feedback are open.
 struct RegistryGauges: Service, CustomStringConvertible {
     /// The service group logs its services.
     var description: String { "RegistryGauges" }
@@ -19,10 +21,15 @@ struct RegistryGauges: Service, CustomStringConvertible {
     private let installations: InstallationCounts
     private let server: HTTPServer
     private let connections = Gauge(label: "http_connections")
+    private let breakers: OpenBreakers?
     private let logger: Logger
 
-    init(_ database: Database, server: HTTPServer, on loop: EventLoop, logger: Logger) throws {
+    /// - Parameter breakers: nil: each `GET /readyz` reads them.
+    init(
+        _ database: Database, server: HTTPServer, breakers: OpenBreakers?, on loop: EventLoop, logger: Logger
+    ) throws {
         self.loop = loop
+        self.breakers = breakers
         self.server = server
         self.logger = logger
         postgres = PostgresClient(
@@ -45,6 +52,7 @@ struct RegistryGauges: Service, CustomStringConvertible {
             connections.record(server.connectionCount)
             await refresh("active installations") { try await refreshInstallations() }
             await refresh("the night job's result") { try await refreshCleanUp() }
+            await refresh("open breakers") { try await breakers?.refresh(postgres) }
             try? await Task.sleep(for: Self.interval)
         }
     }

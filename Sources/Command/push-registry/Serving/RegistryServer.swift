@@ -89,7 +89,9 @@ struct RegistryServer {
         for address in server.addresses { logger.notice("listening", metadata: ["address": "\(address)"]) }
         let http = HTTPService(
             server: server, shutdown: shutdown, drainDelay: settings.drainDelay, logger: logger)
-        let gauges = try RegistryGauges(database, server: server, on: loops[0], logger: logger)
+        let gauges = try RegistryGauges(
+            database, server: server, breakers: sessions.isDistributed ? assembly.breakers : nil, on: loops[0],
+            logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: assembly), .init(service: gauges), .init(service: http)],

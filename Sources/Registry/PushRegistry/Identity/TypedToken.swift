@@ -62,15 +62,25 @@ public struct TypedToken: Hashable, Sendable {
     public let receivedAt: Timestamp
     /// From this time on it counts as absent; nil: without an end.
     public let expiresAt: Timestamp?
-    /// Whether it is not handed out, because too many verdicts were about tokens of its kind.
-    public let isHeld: Bool
+    /// When a verdict on it was held, because too many were about tokens of its kind (R9): it is not handed out. Nil if
+    /// it is.
+    public private(set) var heldAt: Timestamp?
 
     public init(
         key: TypedTokenKey, token: Token, sha256: [UInt8], receivedAt: Timestamp, expiresAt: Timestamp?,
-        isHeld: Bool = false
+        heldAt: Timestamp? = nil
     ) {
         (self.key, self.token, self.sha256) = (key, token, sha256)
-        (self.receivedAt, self.expiresAt, self.isHeld) = (receivedAt, expiresAt, isHeld)
+        (self.receivedAt, self.expiresAt, self.heldAt) = (receivedAt, expiresAt, heldAt)
+    }
+
+    public var isHeld: Bool { heldAt != nil }
+
+    /// - Parameter time: nil: it is handed out again.
+    func held(at time: Timestamp?) -> TypedToken {
+        var token = self
+        token.heldAt = time
+        return token
     }
 
     public func isExpired(at now: Timestamp) -> Bool { expiresAt.map { $0 <= now } ?? false }

@@ -98,6 +98,35 @@ public struct LockedTokens: Sendable {
         disturbed.insert(key)
     }
 
+    /// A verdict that the breaker does not believe: the token is not handed out until an administrator decides, or a
+    /// registration brings it again.
+    mutating func hold(_ name: TypedTokenKey, on key: InstallationKey) {
+        setHeld(name, on: key, at: now)
+    }
+
+    /// Carries out an administrator's decision: the held tokens that it concerns are removed, or handed out again.
+    ///
+    /// - Returns: how many there are of each kind.
+    public mutating func apply(_ repair: FeedbackRepair) -> [TokenKind: Int] {
+        var counts: [TokenKind: Int] = [:]
+        for (key, set) in sets {
+            for token in set.values where repair.concerns(token) && !token.isExpired(at: now) {
+                counts[token.key.kind, default: 0] += 1
+                switch repair.decision {
+                case .release: remove(token.key, on: key)
+                case .restore: setHeld(token.key, on: key, at: nil)
+                }
+            }
+        }
+        return counts
+    }
+
+    private mutating func setHeld(_ name: TypedTokenKey, on key: InstallationKey, at time: Timestamp?) {
+        guard let token = sets[key]?[name] else { return }
+        sets[key]?[name] = token.held(at: time)
+        disturbed.insert(key)
+    }
+
     /// The binding to which these tokens belong has ended (`Installation.endedKinds`). The store deletes all rows of
     /// these kinds, so `changes` has none of them.
     mutating func end(_ kinds: [TokenKind], on key: InstallationKey) {

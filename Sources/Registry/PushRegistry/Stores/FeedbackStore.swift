@@ -7,7 +7,7 @@ public protocol FeedbackStore: Sendable {
 
     /// Carries out an administrator's decision. What is done stays done if it throws; a repeated call does the rest.
     ///
-    /// - Returns: how many installations it has changed; of a dry run, would change.
+    /// - Returns: how many installations and typed tokens it has changed; of a dry run, would change.
     /// - Throws: `StoreError`.
     func repair(_ repair: FeedbackRepair) async throws -> Int
 }

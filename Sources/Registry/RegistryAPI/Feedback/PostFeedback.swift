@@ -25,10 +25,12 @@ extension RegistryService {
                 try await failures.count(in: call.app.number, messages)
                 return (parsed, counts)
             }
-            for provider in counts.opened {
+            for opened in counts.opened {
+                var metadata: Logger.Metadata = ["app": "\(call.app.id)", "provider": "\(opened.provider.rawValue)"]
+                if !opened.kind.isEmpty { metadata["kind"] = "\(opened.kind)" }
                 logger.error(
                     "too many tokens are reported as dead: the breaker for feedback holds the rest",
-                    metadata: ["app": "\(call.app.id)", "provider": "\(provider.rawValue)"])
+                    metadata: metadata)
             }
             return response(counts, to: parsed)
         }

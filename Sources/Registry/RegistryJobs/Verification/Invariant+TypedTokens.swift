@@ -32,5 +32,14 @@ extension Invariant {
             SELECT app_id || '/' || install_id || ' ' || kind FROM typed_token
             WHERE token_sha256 <> sha256(convert_to(token, 'UTF8'))
             """),
+        Invariant(
+            "held-token", "R9", "a typed token that the breaker for feedback holds can be released",
+            """
+            SELECT t.app_id || '/' || t.install_id || ' ' || t.kind FROM typed_token t
+            WHERE t.held AND coalesce(t.expires_at > now(), true) AND NOT EXISTS (
+                SELECT FROM feedback_breaker b
+                WHERE b.app_id = t.app_id AND b.provider = t.provider AND b.kind = t.kind::text
+                    AND b.held_since <= t.held_at)
+            """),
     ]
 }

@@ -28,6 +28,33 @@ enum FeedbackBreakerStatements {
         GROUP BY 1
         """)
 
+    /// The typed tokens of kinds that are not held, as of this statement, at most so many: an app may have millions.
+    static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
+        let keys = Array(counted)
+        return PostgresStatement(
+            countTokensSQL, app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
+    }
+
+    private static let countTokensSQL = PreparedSQL(
+        """
+        SELECT k.provider::text, k.kind::text, c.active
+        FROM unnest($2::text[]::provider[], $3::text[]::token_kind[], $4::bigint[]) AS k (provider, kind, active_max)
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS active FROM (
+                SELECT FROM typed_token
+                WHERE app_id = $1 AND kind = k.kind AND provider = k.provider AND NOT held
+                    AND coalesce(expires_at > clock_timestamp(), true)
+                LIMIT k.active_max) AS t) AS c
+        """)
+
+    /// POST …/feedback/release and …/restore: the installations from `$3` on that have held tokens of a provider.
+    static let holdersOfHeld = PreparedSQL(
+        """
+        SELECT DISTINCT install_id FROM typed_token
+        WHERE app_id = $1 AND provider = $2::text::provider AND held AND install_id > $3
+        ORDER BY install_id LIMIT $4
+        """)
+
     /// Begins the counts of providers. Another transaction that does the same makes it fail.
     static let insertSQL = PreparedSQL(
         """

@@ -7,39 +7,96 @@ extension PostgresFeedbackStore {
     /// The time of an event and its position are of different moments of its transaction.
     private static let slack = ISO8601Duration.hours(1)
 
-    /// Reads the app's events from the newest one back, and changes the installations that are as an event has left
-    /// them, page by page. If the call is repeated, it continues: what is changed has other events.
+    /// Settles held typed tokens, then installations: these end their sets.
     public func repair(_ repair: FeedbackRepair) async throws -> Int {
         try await resources.storing(repair.app) {
-            guard let breaker = try await extent(of: repair) else { return 0 }
-            var (count, next) = (0, Optional((position: Int64.max, id: Int64.max)))
-            while let cursor = next {
-                let page = try await resources.lone.withTurn(of: repair.app) {
-                    try await repairPage(repair, before: cursor, since: breaker.since)
-                }
-                count += page.count
-                next = page.next
-            }
-            if !repair.isDryRun, let last = breaker.lastHeldAt {
+            let rows = try await resources.postgres.read(
+                PostgresStatement(FeedbackBreakerStatements.read, repair.app.rawValue))
+            let breakers = try rows.map(BreakerRow.init).filter { $0.key.provider == repair.provider }
+            let count = try await repairTokens(repair) + repairInstallations(repair, breakers)
+            guard !repair.isDryRun else { return count }
+            for breaker in breakers {
+                guard let heldSince = breaker.heldSince, repair.includes(heldSince) else { continue }
                 _ = try await resources.postgres.execute(
                     PostgresStatement(
-                        FeedbackBreakerStatements.close, repair.app.rawValue, repair.provider.rawValue, "",
-                        last.postgres))
+                        FeedbackBreakerStatements.close, repair.app.rawValue, repair.provider.rawValue,
+                        breaker.key.kind, breaker.stored.lastHeldAt?.postgres))
             }
             return count
         }
     }
 
-    /// How far back the events are read, and when a verdict was held last, if the decision is about all that are held.
-    /// Nil if nothing is held that could be released.
-    private func extent(of repair: FeedbackRepair) async throws -> (since: Timestamp, lastHeldAt: Timestamp?)? {
-        let rows = try await resources.postgres.read(
-            PostgresStatement(FeedbackBreakerStatements.read, repair.app.rawValue))
-        let row = try rows.map(BreakerRow.init).first { $0.key == FeedbackHour.Key(repair.provider) }
-        guard case .restore(let since) = repair.decision else {
-            return row.flatMap { row in row.heldSince.map { ($0, row.stored.lastHeldAt) } }
+    // MARK: Typed tokens
+
+    /// Reads the installations with held tokens, page by page.
+    private func repairTokens(_ repair: FeedbackRepair) async throws -> Int {
+        var (count, next) = (0, Optional(""))
+        while let last = next {
+            let page = try await resources.lone.withTurn(of: repair.app) {
+                try await repairTokens(repair, after: last)
+            }
+            count += page.counts.values.reduce(0, +)
+            next = page.next
+            if repair.decision == .release, !repair.isDryRun { EventMeters.count(removed: page.counts) }
         }
-        return (since, row?.heldSince.flatMap { since <= $0 ? row?.stored.lastHeldAt : nil })
+        return count
+    }
+
+    private func repairTokens(
+        _ repair: FeedbackRepair, after last: String
+    ) async throws -> (counts: [TokenKind: Int], next: String?) {
+        try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+            let setUp = LockTimeoutStatements.of(.alone)
+            let listed = try await transaction.execute(
+                setUp + [
+                    PostgresStatement(
+                        FeedbackBreakerStatements.holdersOfHeld, repair.app.rawValue, repair.provider.rawValue, last,
+                        Self.repairedMax)
+                ])
+            let ids = try listed[setUp.count].map { try $0.decode(0, as: String.self) }
+            guard let end = ids.last else { return ([:], nil) }
+            let results = try await transaction.execute([
+                read(ids, for: repair), PostgresStatement(RegistrationStatements.now),
+                TypedTokenStatements.sets(of: try ids.map { try InstallID($0) }, in: repair.app),
+            ])
+            let moment = try Moment(results[1])
+            var tokens = try TypedTokenLocks.sets(results[2], in: repair.app, at: moment.time)
+            let counts = tokens.apply(repair)
+            var changes = ChangeSet(in: repair.app, at: moment.time)
+            for row in results[0] {
+                let stored = try InstallationColumns.decode(row)
+                guard tokens.disturbed.contains(stored.installation.key) else { continue }
+                changes.change(stored, to: stored.installation, changingTokens: true)
+            }
+            changes.write(tokens.changes)
+            if !repair.isDryRun { try await transaction.commit(changes, at: moment) }
+            return (counts, ids.count < Int(Self.repairedMax) ? nil : end)
+        }
+    }
+
+    /// A dry run locks nothing.
+    private func read(_ ids: [String], for repair: FeedbackRepair) -> PostgresStatement {
+        repair.isDryRun
+            ? FeedbackStatements.read(ids, in: repair.app)
+            : PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids)
+    }
+
+    // MARK: Installations
+
+    /// Reads the app's events from the newest one back, and changes the installations that are as an event has left
+    /// them, page by page. If the call is repeated, it continues: what is changed has other events.
+    private func repairInstallations(_ repair: FeedbackRepair, _ breakers: [BreakerRow]) async throws -> Int {
+        let held = breakers.first { $0.key.kind.isEmpty }?.heldSince
+        guard let since = repair.since ?? held else { return 0 }
+        var (count, next) = (0, Optional((position: Int64.max, id: Int64.max)))
+        while let cursor = next {
+            let page = try await resources.lone.withTurn(of: repair.app) {
+                try await repairPage(repair, before: cursor, since: since)
+            }
+            count += page.count
+            next = page.next
+        }
+        return count
     }
 
     private typealias Cursor = (position: Int64, id: Int64)
@@ -70,8 +127,7 @@ extension PostgresFeedbackStore {
             let ids = Array(generations.keys)
             let results = try await transaction.execute(
                 setUp + [
-                    PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids),
-                    PostgresStatement(RegistrationStatements.now),
+                    read(ids, for: repair), PostgresStatement(RegistrationStatements.now),
                 ])
             let moment = try Moment(results[setUp.count + 1])
             var changes = ChangeSet(in: repair.app, at: moment.time)
@@ -87,20 +143,5 @@ extension PostgresFeedbackStore {
             try await transaction.commit(changes, at: moment)
             return changes.events.count
         }
-    }
-}
-
-extension PostgresFeedbackStore {
-    /// GET /readyz: the breakers that have held a verdict within the last hour, as `feedback:<app>:<provider>`. Empty
-    /// if they cannot be read, and on Citus, where a node that hangs would keep every call waiting.
-    public func openBreakers(of apps: DirectorySnapshot) async -> [String] {
-        guard !resources.isDistributed else { return [] }
-        let rows = try? await resources.postgres.read(PostgresStatement(FeedbackBreakerStatements.open))
-        let names = rows?.compactMap { row -> String? in
-            guard let app = try? apps.app(AppNumber(row.decode(0))), let provider = try? row.decode(1, as: String.self)
-            else { return nil }
-            return "feedback:\(app.id):\(provider)"
-        }
-        return names?.sorted() ?? []
     }
 }

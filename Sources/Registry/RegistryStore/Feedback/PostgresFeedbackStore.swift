@@ -59,7 +59,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
             // Only tokens that are no main ones cost this round trip.
             let typed = try await resources.postgres.execute(
                 FeedbackStatements.read(decision.wanted, in: feedback.app, locking: false))
-            decision = try await decide(feedback, on: &found, typed, hours, at: times)
+            let tokens = try tokens(typed, addingTo: &found, of: feedback, at: times)
+            decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
         }
         guard !decision.needsCount else { throw LostRace() }
         guard decision.hasChanges else { return decision.counts }
@@ -86,7 +87,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
             let locked = setUp.count
             let times = Times(
                 receivedAt: try time(results[locked - 1]).preceding(by: waited), now: try time(results[locked + 3]))
-            let hours = try hours(
+            var hours = try hours(
                 results[locked + 2], active: countsActive ? results[locked + 4] : nil, at: times.now)
             var found = try await offLoop { try results[locked + 1].map { try InstallationColumns.decode($0) } }
             var decision = await decide(feedback, on: found, hours, at: times)
@@ -94,7 +95,16 @@ public struct PostgresFeedbackStore: FeedbackStore {
                 // Another order of locks than elsewhere; a deadlock repeats the transaction.
                 let typed = try await transaction.execute(
                     FeedbackStatements.read(decision.wanted, in: feedback.app, locking: true))
-                decision = try await decide(feedback, on: &found, typed, hours, at: times)
+                let tokens = try tokens(typed, addingTo: &found, of: feedback, at: times)
+                decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
+                let uncounted = decision.uncountedTokens(by: feedback.breaker)
+                if !uncounted.isEmpty {
+                    let counts = try await transaction.execute([
+                        FeedbackBreakerStatements.countTokens(uncounted, in: feedback.app)
+                    ])
+                    try count(counts[0], in: &hours, at: times.now)
+                    decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
+                }
             }
             // Counting the active installations takes milliseconds, so few transactions do it.
             guard !decision.needsCount else {
@@ -116,15 +126,24 @@ public struct PostgresFeedbackStore: FeedbackStore {
         var counts: FeedbackCounts
         var changes: ChangeSet
         var hours: [FeedbackHour.Key: FeedbackHour] = [:]
-        /// Whether it is none, because the breaker needs the number of active installations.
-        var needsCount = false
         /// The installations that give up their tokens, before they do.
         var retired: [Installation] = []
         /// Typed tokens that may be meant, if they were not read.
         var wanted = LockedFeedback.TypedSubjects()
         var removed: [TokenKind: Int] = [:]
 
-        var hasChanges: Bool { !changes.events.isEmpty || !removed.isEmpty }
+        /// Whether it is none, because the breaker needs the number of active installations or tokens.
+        var needsCount: Bool { hours.values.contains(where: \.needsCount) }
+
+        /// The kinds of typed tokens of which the breaker needs the number, and up to which number.
+        func uncountedTokens(by breaker: FeedbackBreaker?) -> [FeedbackHour.Key: Int64] {
+            guard let breaker else { return [:] }
+            return hours.filter { $0.value.needsCount && !$0.key.kind.isEmpty }.mapValues { $0.activeMax(by: breaker) }
+        }
+
+        var hasChanges: Bool {
+            !changes.events.isEmpty || !removed.isEmpty || hours.contains { $0.value.held > 0 }
+        }
     }
 
     /// Applies up to 10,000 items.
@@ -144,8 +163,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
             }
             decision.removed = locked.removed
             decision.hours = locked.hours
-            decision.needsCount = locked.hours.values.contains(where: \.needsCount)
-            decision.counts.opened = Set(locked.hours.filter { $0.value.hasOpened }.map(\.key.provider))
+            decision.counts.opened = Set(locked.hours.filter { $0.value.hasOpened }.map(\.key))
             for change in locked.changes {
                 let before = found[change.index]
                 decision.changes.record(change.events)
@@ -157,21 +175,30 @@ public struct PostgresFeedbackStore: FeedbackStore {
         }
     }
 
-    /// Applies the items once more, with typed tokens.
+    /// The typed tokens with which the items are applied once more.
     ///
     /// - Parameters:
-    ///   - found: those that were read before. Gets those that have typed tokens.
     ///   - typed: of `FeedbackStatements.read(_:in:locking:)`.
-    private func decide(
-        _ feedback: Feedback, on found: inout [StoredInstallation], _ typed: [PostgresResult],
-        _ hours: [FeedbackHour.Key: FeedbackHour], at times: Times
-    ) async throws -> Decision {
+    ///   - found: those that were read before. Gets those that have typed tokens.
+    private func tokens(
+        _ typed: [PostgresResult], addingTo found: inout [StoredInstallation], of feedback: Feedback, at times: Times
+    ) throws -> LockedTokens {
         let known = Set(found.map(\.installation.key))
         found += try typed[0].map { try InstallationColumns.decode($0) }
             .filter { !known.contains($0.installation.key) }
-        let tokens = LockedTokens(
+        return LockedTokens(
             try typed[1].map { try TypedTokenStatements.decode($0, in: feedback.app) }, now: times.now)
-        return await decide(feedback, on: found, tokens: tokens, hours, at: times)
+    }
+
+    /// - Parameter rows: of `FeedbackBreakerStatements.countTokens`.
+    private func count(
+        _ rows: PostgresResult, in hours: inout [FeedbackHour.Key: FeedbackHour], at now: Timestamp
+    ) throws {
+        for row in rows {
+            var reader = ColumnReader(row)
+            let key = FeedbackHour.Key(try reader.nextLabel(), kind: try reader.next())
+            hours[key] = FeedbackHour(hours[key]?.stored, activeNow: try reader.next(), at: now)
+        }
     }
 
     private func time(_ result: PostgresResult) throws -> Timestamp {
@@ -197,7 +224,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
             hours[.init(provider)] = FeedbackHour(nil, activeNow: counted?[provider] ?? 0, at: now)
         }
         for row in stored {
-            let activeNow = counted.map { $0[row.key.provider] ?? 0 }
+            let activeNow = row.key.kind.isEmpty ? counted.map { $0[row.key.provider] ?? 0 } : nil
             hours[row.key] = FeedbackHour(row.stored, activeNow: activeNow, at: now)
         }
         return hours

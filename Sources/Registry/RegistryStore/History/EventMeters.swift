@@ -30,7 +30,7 @@ enum EventMeters {
     /// Counts typed tokens that verdicts removed, which have no events. Call it once they are committed.
     static func count(removed tokens: [TokenKind: Int]) {
         for (kind, times) in tokens {
-            Counter(label: "registry_typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
+            Counter(label: "push_registry_typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
                 .increment(by: times)
         }
     }

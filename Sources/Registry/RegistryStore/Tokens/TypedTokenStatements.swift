@@ -29,7 +29,8 @@ package enum TypedTokenStatements {
 
     /// The columns of a row `t`, for `decode`.
     package static let columns: PostgresSQL = """
-        t.install_id, t.kind, t.name, t.provider, t.token, t.token_sha256, t.received_at, t.expires_at, t.held
+        t.install_id, t.kind, t.name, t.provider, t.token, t.token_sha256, t.received_at, t.expires_at, t.held,
+        t.held_at
         """
 
     package static func decode(
@@ -39,10 +40,12 @@ package enum TypedTokenStatements {
         let holder = InstallationKey(app: app, installID: try InstallID(reader.next()))
         let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
         let provider: Provider = try reader.nextLabel()
+        let (text, sha256) = (try Token(reader.next(), of: provider), try reader.next([UInt8].self))
+        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.next(PostgresTimestamp?.self))
+        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.next(PostgresTimestamp?.self))
         let token = TypedToken(
-            key: key, token: try Token(reader.next(), of: provider), sha256: try reader.next(),
-            receivedAt: try reader.nextTimestamp(),
-            expiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init), isHeld: try reader.next())
+            key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt.map(Timestamp.init),
+            heldAt: isHeld ? heldAt.map(Timestamp.init) ?? receivedAt : nil)
         return (holder, token)
     }
 
@@ -84,7 +87,8 @@ package enum TypedTokenStatements {
         ORDER BY k.install_id, k.kind, k.name
         ON CONFLICT (app_id, install_id, kind, name) DO UPDATE
         SET provider = excluded.provider, token = excluded.token, token_sha256 = excluded.token_sha256,
-            received_at = excluded.received_at, expires_at = excluded.expires_at, held = excluded.held
+            received_at = excluded.received_at, expires_at = excluded.expires_at, held = excluded.held,
+            held_at = excluded.held_at
         """)
 
     private struct Row: Sendable {
@@ -103,6 +107,7 @@ package enum TypedTokenStatements {
                 .init("received_at", "timestamptz") { $0.token.receivedAt.postgres },
                 .init("expires_at", "timestamptz") { $0.token.expiresAt?.postgres },
                 .init("held", "boolean") { $0.token.isHeld },
+                .init("held_at", "timestamptz") { $0.token.heldAt?.postgres },
             ])
     }
 }

@@ -12,6 +12,7 @@ import {button} from '../parts/form.js';
 import {loaded, pages} from '../parts/pages.js';
 import {table} from '../parts/table.js';
 import {copy} from '../parts/toast.js';
+import {heldNotes} from './operations/held.js';
 import {appsPage, keysPage} from './operations/keys.js';
 import {policyPage} from './operations/policy.js';
 
@@ -42,7 +43,9 @@ class OperationsScreen extends Screen {
 // MARK: Health
 
 function healthPage(screen) {
-  return h('div', {}, section(t('ops.readiness'), loaded(screen, '/v1/health', findings)), rates(screen));
+  return h(
+    'div', {}, session.app && heldNotes(screen),
+    section(t('ops.readiness'), loaded(screen, '/v1/health', findings)), rates(screen));
 }
 
 function findings({obstacles, degraded}, reload) {

@@ -12,6 +12,47 @@ export const operationsTexts = {
   'ops.obstacles': ['What hinders it:', 'Was ihn behindert:'],
   'ops.degraded': ['It works, but without:', 'Er arbeitet, aber ohne:'],
   'ops.refresh': ['Refresh', 'Aktualisieren'],
+  'held.note': [
+    {one: '{n} installation or token of {provider} is held', other: '{n} installations and tokens of {provider} are held'},
+    {
+      one: '{n} Installation oder Token von {provider} wird zurückgehalten',
+      other: '{n} Installationen und Token von {provider} werden zurückgehalten',
+    },
+  ],
+  'held.text': [
+    'The provider reported too many as dead within an hour, perhaps by mistake. They get no pushes until you decide.',
+    'Der Anbieter hat in einer Stunde zu viele als ungültig gemeldet, vielleicht irrtümlich. Sie bekommen keine '
+    + 'Mitteilungen, bis Sie entscheiden.',
+  ],
+  'held.restore': ['Restore', 'Wiederherstellen'],
+  'held.restoreText': [
+    'The provider was wrong. What is held, and what was unregistered since the outage began, becomes active again, '
+    + 'unless it has changed since.',
+    'Der Anbieter hat sich geirrt. Was zurückgehalten wird und was seit Beginn der Störung ungültig wurde, wird wieder '
+    + 'aktiv, wenn es sich seitdem nicht geändert hat.',
+  ],
+  'held.since': ['The outage began', 'Beginn der Störung'],
+  'held.sinceHint': ['In your time zone.', 'In Ihrer Zeitzone.'],
+  'held.count': ['Count them', 'Zählen'],
+  'held.restoreQuestion': [
+    {one: '{n} would become active again.', other: '{n} would become active again.'},
+    {one: '{n} würde wieder aktiv.', other: '{n} würden wieder aktiv.'},
+  ],
+  'held.restored': [{one: '{n} is restored.', other: '{n} are restored.'},
+    {one: '{n} ist wiederhergestellt.', other: '{n} sind wiederhergestellt.'}],
+  'held.release': ['Release', 'Freigeben'],
+  'held.releaseQuestion': [
+    {
+      one: 'The provider was right. {n} becomes unregistered; a token beside a main one is deleted.',
+      other: 'The provider was right. {n} become unregistered; tokens beside main ones are deleted.',
+    },
+    {
+      one: 'Der Anbieter hatte recht. {n} wird ungültig; ein Token neben dem Haupt-Token wird gelöscht.',
+      other: 'Der Anbieter hatte recht. {n} werden ungültig; Token neben den Haupt-Token werden gelöscht.',
+    },
+  ],
+  'held.released': [{one: '{n} is released.', other: '{n} are released.'},
+    {one: '{n} ist freigegeben.', other: '{n} sind freigegeben.'}],
   'ops.rates': ['Rates of this process', 'Durchsatz dieses Prozesses'],
   'ops.measuring': ['Measuring …', 'Wird gemessen …'],
   'ops.goOn': ['Continue measuring', 'Weiter messen'],

@@ -15,6 +15,7 @@ public struct FeedbackBreaker: Hashable, Sendable {
 }
 
 /// The dead verdicts of an hour about an app's tokens of one provider and kind. The hour begins with its first one.
+/// Every verdict that removes a typed token is dead.
 ///
 /// A value: a store reads it with the installations, `LockedFeedback` counts, and the store writes it in the
 /// transaction of the verdicts, on condition that its decisions still hold (`deadMax`).
@@ -33,7 +34,8 @@ public struct FeedbackHour: Hashable, Sendable {
     public struct Stored: Hashable, Sendable {
         public let began: Timestamp
         public let dead: Int64
-        /// The active installations, and those that were dead in the hour, when they were last counted.
+        /// The active installations (of a kind: the typed tokens that are not held), and those that were dead in the
+        /// hour, when they were last counted.
         public let active: Int64?
         public let countedAt: Timestamp?
         /// When a verdict was held last, in this hour or earlier.
@@ -66,7 +68,8 @@ public struct FeedbackHour: Hashable, Sendable {
     private let deadBefore: Int64
     private let now: Timestamp
 
-    /// - Parameter activeNow: the provider's active installations; nil if they were not counted.
+    /// - Parameter activeNow: the provider's active installations, or its tokens of the kind that are not held; nil if
+    ///   they were not counted.
     public init(_ stored: Stored?, activeNow: Int64? = nil, at now: Timestamp) {
         self.stored = stored
         self.now = now
@@ -96,7 +99,8 @@ public struct FeedbackHour: Hashable, Sendable {
 
     /// Judges one more dead verdict.
     ///
-    /// - Parameter isOnActive: whether its installation is active. Pushes to others have ended already.
+    /// - Parameter isOnActive: whether its installation is active, and a typed token not held. Pushes to others have
+    ///   ended already.
     mutating func judge(by breaker: FeedbackBreaker, isOnActive: Bool) -> Judgement {
         let exceeds = isOpen || exceeds(dead + 1, breaker)
         guard isOnActive || !exceeds else { return .ignored }
@@ -117,6 +121,12 @@ public struct FeedbackHour: Hashable, Sendable {
             ? countedAt == now : countedAt.map { now < $0.advanced(by: Self.countLasts) } ?? false
         if !isCounted { needsCount = true }
         return exceedsShare && isCounted
+    }
+
+    /// Above so many active ones none of these verdicts is held, and as many again would not be: a store need not count
+    /// more of them.
+    public func activeMax(by breaker: FeedbackBreaker) -> Int64 {
+        Int64(exactly: (2 * Double(dead) / breaker.share).rounded(.up)) ?? .max
     }
 
     /// The highest count of the hour, with verdicts of other calls at the same time, by which this call has decided

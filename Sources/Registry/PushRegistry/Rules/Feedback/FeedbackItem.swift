@@ -102,7 +102,7 @@ public enum FeedbackOutcome: String, CaseIterable, Sendable {
     case unregistered
     /// The installation is not reachable until it registers again.
     case suspect
-    /// As `suspect`: the token is reported as dead, but the breaker is open.
+    /// As `suspect`: the token is reported as dead, but the breaker is open. A typed token is not handed out.
     case held
     /// The item is about an earlier registration or another spelling of the token, or the token has moved.
     case outdated
@@ -122,8 +122,8 @@ public struct FeedbackCounts: Hashable, Sendable {
 
     private var counts: [FeedbackOutcome: Int] = [:]
     private var reasons: [String: Int] = [:]
-    /// The providers whose breaker this call has opened.
-    public var opened: Set<Provider> = []
+    /// The breakers that this call has opened.
+    public var opened: Set<FeedbackHour.Key> = []
 
     public init() {}
 

@@ -1,9 +1,9 @@
 /// What an administrator decides about the verdicts of a provider (R9): that they were right, or that they were wrong.
 public struct FeedbackRepair: Sendable {
     public enum Decision: Hashable, Sendable {
-        /// What the breaker holds becomes unregistered.
+        /// What the breaker holds becomes unregistered; held typed tokens are removed.
         case release
-        /// What feedback has unregistered or held since this time becomes active.
+        /// What feedback has unregistered or held since this time becomes active; held typed tokens are handed out.
         case restore(since: Timestamp)
     }
 
@@ -30,6 +30,20 @@ public struct FeedbackRepair: Sendable {
         let isDead = event.kind == EventKind.unregistered.rawValue && reasons.contains(event.reason)
         return event.at >= since && (isHeld || isDead)
     }
+
+    /// Whether the decision is about a typed token. One that was registered again or has moved is not held any more.
+    func concerns(_ token: TypedToken) -> Bool {
+        guard let heldAt = token.heldAt, token.token.provider == provider else { return false }
+        return includes(heldAt)
+    }
+
+    /// Of a restoration.
+    public var since: Timestamp? {
+        if case .restore(let since) = decision { since } else { nil }
+    }
+
+    /// Whether the decision is about everything that was held at this time or later.
+    public func includes(_ heldSince: Timestamp) -> Bool { since.map { heldSince >= $0 } ?? true }
 
     /// The installation after the decision, and its event. Nil if it has changed since: it registered, moved, or was
     /// logged out.

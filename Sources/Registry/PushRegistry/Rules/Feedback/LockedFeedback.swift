@@ -178,17 +178,21 @@ public struct LockedFeedback: Sendable {
 
     /// The outcome of a dead verdict that the breaker does not believe; else nil.
     private mutating func held(_ verdict: Verdict, on index: Int) -> FeedbackOutcome? {
-        guard verdict == .dead, let breaker = feedback.breaker else { return nil }
-        let (provider, isActive) = (current[index].provider, current[index].state == .active)
-        var hour = hours[.init(provider)] ?? FeedbackHour(nil, at: now)
-        defer { hours[.init(provider)] = hour }
-        switch hour.judge(by: breaker, isOnActive: isActive) {
+        guard verdict == .dead else { return nil }
+        switch judgement(on: .init(current[index].provider), isOnActive: current[index].state == .active) {
         case .believed: return nil
         case .ignored: return .ignored
         case .held:
             change(index, .suspect, .feedbackBreaker)
             return .held
         }
+    }
+
+    private mutating func judgement(on key: FeedbackHour.Key, isOnActive: Bool) -> FeedbackHour.Judgement {
+        guard let breaker = feedback.breaker else { return .believed }
+        var hour = hours[key] ?? FeedbackHour(nil, at: now)
+        defer { hours[key] = hour }
+        return hour.judge(by: breaker, isOnActive: isOnActive)
     }
 
     /// R5, fine print 11: the app was reinstalled, and a verdict now confirms that the older token no longer works.
@@ -255,11 +259,26 @@ extension LockedFeedback {
             return evidenceAt > typed.token.receivedAt && isCurrent(item, at: evidenceAt, on: current[index])
         }
         guard !subjects.isEmpty else { return .outdated }
-        for (holder, token) in subjects {
-            tokens?.remove(token.key, on: holder)
-            removed[token.key.kind, default: 0] += 1
+        let outcomes = Dictionary(grouping: subjects, by: \.token.address).values.map { retire($0) }
+        return [.unregistered, .held].first(where: outcomes.contains) ?? .ignored
+    }
+
+    /// - Parameter names: one token of one installation, under each of its names.
+    private mutating func retire(_ names: [Typed]) -> FeedbackOutcome {
+        let (holder, token) = names[0]
+        let isActive = indices[holder.installID].map { current[$0].state == .active } ?? false
+        let key = FeedbackHour.Key(token.token.provider, kind: token.key.kind.rawValue)
+        let isHandedOut = isActive && names.contains { !$0.token.isHeld }
+        switch judgement(on: key, isOnActive: isHandedOut) {
+        case .ignored: return .ignored
+        case .held:
+            for name in names { tokens?.hold(name.token.key, on: holder) }
+            return .held
+        case .believed:
+            for name in names { tokens?.remove(name.token.key, on: holder) }
+            removed[token.key.kind, default: 0] += names.count
+            return .unregistered
         }
-        return .unregistered
     }
 }
 

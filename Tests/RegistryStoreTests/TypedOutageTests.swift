@@ -1,0 +1,206 @@
+import PostgresClient
+import PushRegistry
+import RegistryJobs
+import Testing
+
+@testable import RegistryStore
+
+@Suite("A provider's outage costs few typed tokens, and what it holds is not handed out (R9)")
+struct TypedOutageTests {
+    private static let count = 400
+    private static let reported = 160
+    /// Both limits are 20.
+    private static let believed = 20
+
+    private func tokens(_ number: Int) throws -> [SentTypedToken] {
+        [try .make(.voip, "voip-\(number)"), try .make(.widget, "widget-\(number)")]
+    }
+
+    private func register(_ number: Int, as phone: String? = nil, _ stores: TestStores) async throws
+        -> RegistrationOutcome
+    {
+        try await stores.register(
+            phone ?? "phone-\(number)", token: "aaaaaaaaaa" + String(100_000_000 + number), tokens: tokens(number))
+    }
+
+    private func registerAll(_ stores: TestStores, count: Int = Self.count) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<count { group.addTask { _ = try await register(number, stores) } }
+            try await group.waitForAll()
+        }
+    }
+
+    private func app(_ stores: TestStores, count: Int64 = 20, share: Double = 0.05) throws -> App {
+        var draft = AppPolicy.Draft()
+        draft.feedbackBreaker = .limits(FeedbackBreaker(count: count, share: share))
+        return App(number: stores.app.number, id: stores.app.id, policy: try AppPolicy(draft))
+    }
+
+    private func report(
+        _ numbers: some Sequence<Int>, to app: App, kind: TokenKind = .voip, _ stores: TestStores
+    ) async throws -> FeedbackCounts {
+        let items = try numbers.map { number in
+            let sent = try SentTypedToken.make(kind, "\(kind.rawValue)-\(number)")
+            return FeedbackItem(
+                installID: nil, provider: .apns,
+                addresses: [TokenAddress(app: app.number, provider: .apns, sha256: sent.sha256)],
+                reason: "Unregistered", kind: kind)
+        }
+        return try await stores.feedback.apply(Feedback(of: app, items: items, actor: "sender:test"))
+    }
+
+    /// Eight senders report 160 of the 400 VoIP tokens.
+    private func outage(_ stores: TestStores) async throws -> App {
+        let app = try app(stores)
+        try await registerAll(stores)
+        let totals = try await withThrowingTaskGroup(of: [Int].self) { group in
+            for sender in 0..<8 {
+                group.addTask {
+                    let own = (0..<Self.reported).filter { $0 % 8 == sender }
+                    var sums = [0, 0]
+                    for start in stride(from: 0, to: own.count, by: 3) {
+                        let counts = try await report(own[start..<min(start + 3, own.count)], to: app, stores)
+                        sums = [sums[0] + counts[.unregistered], sums[1] + counts[.held]]
+                    }
+                    return sums
+                }
+            }
+            return try await group.reduce(into: [0, 0]) { sums, own in
+                for index in 0...1 { sums[index] += own[index] }
+            }
+        }
+        #expect(totals == [Self.believed, Self.reported - Self.believed])
+        return app
+    }
+
+    private func repair(
+        _ decision: FeedbackRepair.Decision, of provider: Provider = .apns, isDryRun: Bool = false,
+        _ stores: TestStores
+    ) async throws -> Int {
+        try await stores.feedback.repair(
+            FeedbackRepair(of: stores.app.number, provider: provider, decision, isDryRun: isDryRun, actor: "admin:t"))
+    }
+
+    private func isOpen(_ stores: TestStores) async throws -> Bool {
+        let breakers = OpenBreakers()
+        try await breakers.refresh(stores.postgres)
+        let names = breakers.names(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
+        #expect(names.isEmpty || names == ["feedback:com.example.mail:apns"])
+        return !names.isEmpty
+    }
+
+    private func handedOut(_ kind: TokenKind, _ stores: TestStores) async throws -> Int {
+        let audience = Audience(
+            app: stores.app.number, filter: .everybody, include: .active, tokens: HandedOutTokens(kind, name: nil))
+        let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+        return Int(try await audiences.count(audience, explains: false).count)
+    }
+
+    private func held(_ stores: TestStores) async throws -> [Int] {
+        try await stores.sql("SELECT install_id FROM typed_token WHERE held ORDER BY 1").map {
+            try #require(Int(try $0.decode(0, as: String.self).dropFirst(6)))
+        }
+    }
+
+    private func time(_ stores: TestStores) async throws -> Timestamp {
+        Timestamp(try await stores.sql("SELECT clock_timestamp()")[0].decode(0, as: PostgresTimestamp.self))
+    }
+
+    @Test func outage_losesTheShare_andRestoreHandsOutTheRest() async throws {
+        try await TestStores.with { stores in
+            let began = try await time(stores)
+            let app = try await outage(stores)
+            let held = try await held(stores)
+            #expect(held.count == Self.reported - Self.believed)
+            #expect(try await handedOut(.voip, stores) == Self.count - Self.reported)
+            #expect(try await handedOut(.widget, stores) == Self.count)
+            #expect(try await isOpen(stores))
+            try await stores.expectIntact()
+            // Senders repeat what they have reported, and another kind has an hour of its own.
+            #expect(try await report(held, to: app, stores)[.ignored] == held.count)
+            let widgets = Self.reported..<Self.reported + 3
+            #expect(try await report(widgets, to: app, kind: .widget, stores)[.unregistered] == 3)
+            // One registers again, one moves, and the main token of one dies.
+            #expect(try await register(held[0], stores).status == .updated)
+            #expect(try await register(held[1], as: "thief", stores).status != .unchanged)
+            try await stores.waitTwoDays()
+            #expect(try await stores.judge(["aaaaaaaaaa" + String(100_000_000 + held[2])])[.unregistered] == 1)
+            #expect(try await self.held(stores) == Array(held[3...]))
+            #expect(try await repair(.restore(since: try await time(stores)), stores) == 0)
+            #expect(try await repair(.restore(since: began), of: .apnsSandbox, stores) == 0)
+            // The main token is restored, too, without its set.
+            #expect(try await repair(.restore(since: began), isDryRun: true, stores) == held.count - 2)
+            #expect(try await self.held(stores).count == held.count - 3)
+            #expect(try await isOpen(stores))
+            #expect(try await repair(.restore(since: began), stores) == held.count - 2)
+            #expect(try await repair(.restore(since: began), stores) == 0)
+            #expect(try await self.held(stores).isEmpty)
+            #expect(try await !isOpen(stores))
+            #expect(try await handedOut(.voip, stores) == Self.count - Self.believed - 1)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func release_removesWhatIsHeld_andNoInstallation() async throws {
+        try await TestStores.with { stores in
+            _ = try await outage(stores)
+            let held = try await held(stores)
+            #expect(try await register(held[0], stores).status == .updated)
+            #expect(try await repair(.release, isDryRun: true, stores) == held.count - 1)
+            #expect(try await self.held(stores).count == held.count - 1)
+            #expect(try await repair(.release, stores) == held.count - 1)
+            #expect(try await repair(.release, stores) == 0)
+            #expect(try await self.held(stores).isEmpty)
+            #expect(try await !isOpen(stores))
+            #expect(try await handedOut(.voip, stores) == Self.count - Self.reported + 1)
+            let states = try await stores.sql("SELECT DISTINCT state::text FROM installation")
+            #expect(try states.map { try $0.decode(0) } == ["active"])
+            // The app's next registration brings it again.
+            #expect(try await register(held[1], stores).status == .updated)
+            #expect(try await handedOut(.voip, stores) == Self.count - Self.reported + 2)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// Forty calls of one item at once: not one more passes than the share of the tokens allows.
+    @Test func calls_atTheSameTime_doNotPassTogether() async throws {
+        try await TestStores.with { stores in
+            let app = try app(stores, count: 0, share: 0.25)
+            try await registerAll(stores, count: 40)
+            let outcomes = try await withThrowingTaskGroup(of: FeedbackCounts.self) { group in
+                for number in 0..<40 { group.addTask { try await report([number], to: app, stores) } }
+                return try await group.reduce(into: [0, 0]) { sums, counts in
+                    sums[0] += counts[.unregistered]
+                    sums[1] += counts[.held]
+                }
+            }
+            #expect(outcomes == [10, 30])
+            let row = try await stores.sql("SELECT kind, dead, active FROM feedback_breaker")[0]
+            #expect(try row.decode(0, as: String.self) == "voip" && row.decode(1, as: Int64.self) == 40)
+            try await stores.expectIntact()
+        }
+    }
+
+    /// Few installations have a Live Activity: the share is of the kind's tokens, not of the installations.
+    @Test func share_isOfTheTokensOfTheKind_thatAreHandedOut() async throws {
+        try await TestStores.with { stores in
+            try await registerAll(stores, count: 10)
+            _ = try await stores.sql(
+                "DELETE FROM typed_token WHERE kind = 'voip' AND install_id > 'phone-3'")
+            let counts = try await report(0..<4, to: try app(stores, count: 0, share: 0.5), stores)
+            #expect(counts[.unregistered] == 2 && counts[.held] == 2)
+            #expect(counts.opened == [.init(.apns, kind: "voip")])
+        }
+    }
+
+    @Test func heldToken_thatNobodyCouldRelease_isFound() async throws {
+        try await TestStores.with { stores in
+            try await registerAll(stores, count: 2)
+            #expect(try await report(0..<2, to: try app(stores, count: 0, share: 0.5), stores)[.held] == 1)
+            try await stores.expectIntact()
+            _ = try await stores.sql("UPDATE feedback_breaker SET held_since = NULL, last_held_at = NULL")
+            let report = try await RegistryVerifier(stores.configuration).verify()
+            #expect(report.findings.filter { $0.broken > 0 }.map(\.invariant.name) == ["held-token"])
+        }
+    }
+}
