@@ -22,26 +22,15 @@ enum FeedbackStatements {
                 SELECT * FROM unnest($2::text[]::provider[], $3::bytea[]) AS k (provider, token_sha256)
                 ORDER BY provider, token_sha256) AS k
                 JOIN token_holder h ON \(sql: isHeld)
-            ORDER BY h.install_id) AS w
+            ORDER BY h.install_id) AS k
             JOIN installation i ON \(sql: isWanted)
         """)
 
     /// As `readHolders`, and the installations `$4`, each once.
-    private static let read = PreparedSQL(
-        """
-        SELECT \(sql: InstallationColumns.list)
-        FROM (\(sql: wanted) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
-        """)
+    private static let read = reading(wanted)
 
-    /// In the order of ids. The transaction has locked their tokens (`HolderStatements.lock`), so no token
-    /// moves meanwhile.
-    private static let lock = PreparedSQL(
-        """
-        SELECT i.*
-        FROM (\(sql: wanted) ORDER BY install_id) AS w
-        CROSS JOIN LATERAL (
-            SELECT \(sql: InstallationColumns.list) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
-        """)
+    /// The transaction has locked their tokens (`HolderStatements.lock`), so no token moves meanwhile.
+    private static let lock = locking(wanted)
 
     private static let wanted: PostgresSQL = """
         SELECT h.install_id
@@ -54,25 +43,33 @@ enum FeedbackStatements {
         h.app_id = $1 AND h.provider = k.provider AND h.token_sha256 = k.token_sha256
         """
 
-    private static let isWanted: PostgresSQL = "i.app_id = $1 AND i.install_id = w.install_id"
+    private static let isWanted: PostgresSQL = "i.app_id = $1 AND i.install_id = k.install_id"
+
+    /// - Parameter wanted: a SELECT of ids.
+    private static func reading(_ wanted: PostgresSQL) -> PreparedSQL {
+        PreparedSQL(
+            """
+            SELECT \(sql: InstallationColumns.list)
+            FROM (\(sql: wanted) ORDER BY install_id) AS k JOIN installation i ON \(sql: isWanted)
+            """)
+    }
+
+    /// Locks in the order of ids.
+    private static func locking(_ wanted: PostgresSQL) -> PreparedSQL {
+        PreparedSQL(
+            """
+            SELECT i.* FROM (\(sql: wanted) ORDER BY install_id) AS k
+            CROSS JOIN LATERAL (\(sql: InstallationStatements.locked)) AS i
+            """)
+    }
 
     // MARK: Typed tokens
 
     /// POST …/feedback (R9): the installations that have a token of the kinds `$2` and digests `$3`, and the
     /// installations `$4`.
-    private static let readTyped = PreparedSQL(
-        """
-        SELECT \(sql: InstallationColumns.list)
-        FROM (\(sql: wantedTyped) ORDER BY install_id) AS w JOIN installation i ON \(sql: isWanted)
-        """)
+    private static let readTyped = reading(wantedTyped)
 
-    private static let lockTyped = PreparedSQL(
-        """
-        SELECT i.*
-        FROM (\(sql: wantedTyped) ORDER BY install_id) AS w
-        CROSS JOIN LATERAL (
-            SELECT \(sql: InstallationColumns.list) FROM installation i WHERE \(sql: isWanted) FOR UPDATE) AS i
-        """)
+    private static let lockTyped = locking(wantedTyped)
 
     private static let readSets = PreparedSQL(
         """
