@@ -14,7 +14,7 @@ struct MetricDescriptionsTests {
     }
 
     @Test func page_hasTheTable() throws {
-        let lines = try text("Operations.md").split(separator: "\n", omittingEmptySubsequences: false)
+        let lines = try text("Monitoring.md").split(separator: "\n", omittingEmptySubsequences: false)
         let head = try #require(lines.firstIndex { $0.hasPrefix("| metric | kind |") })
         let rows = lines[(head + 2)...].prefix { $0.hasPrefix("|") }.map(String.init)
         #expect(rows == MetricDescriptions.all.map { "| `\($0.name)` | \($0.kind.rawValue) | \($0.help) |" })

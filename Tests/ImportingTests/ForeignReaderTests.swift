@@ -183,7 +183,7 @@ struct ForeignReaderTests {
     @Test func page_namesEveryKindOfSkippedRows() throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let file = root.appending(path: "Sources/Command/push-registry/Documentation.docc/Operations.md")
+        let file = root.appending(path: "Sources/Command/push-registry/Documentation.docc/Import.md")
         let page = try String(contentsOf: file, encoding: .utf8)
         #expect(SkippedKind.allCases.filter { !page.contains("`\($0.rawValue)`") } == [])
     }

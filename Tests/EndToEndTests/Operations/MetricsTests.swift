@@ -15,7 +15,7 @@ struct MetricsTests {
             let types = lines.filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ").suffix(2) }
             let helped = Set(lines.filter { $0.hasPrefix("# HELP ") }.map { $0.split(separator: " ")[2] })
             let page = URL(filePath: #filePath).appending(
-                path: "../../../../Sources/Command/push-registry/Documentation.docc/Operations.md")
+                path: "../../../../Sources/Command/push-registry/Documentation.docc/Monitoring.md")
             let text = try String(contentsOf: page.standardized, encoding: .utf8)
             #expect(types.count > 10)
             #expect(types.filter { !helped.contains($0[2]) } == [])
