@@ -18,6 +18,9 @@ CREATE INDEX typed_token_holder ON typed_token (app_id, kind, token_sha256);
 CREATE INDEX typed_token_held ON typed_token (app_id, provider, install_id) WHERE held;
 ALTER TABLE typed_token ALTER COLUMN app_id SET (n_distinct = 1);
 
+-- In the tables of the roll-up, the lowest numbers of the column topic (from -2147483647 on) are the kinds: their rows
+-- count the tokens that are handed out, by the cell of the installation.
+
 -- A typed token has another holder.
 ALTER TYPE event_kind ADD VALUE 'tokenMoved';
 

@@ -77,11 +77,11 @@ struct VerifierTests {
             undone: "DELETE FROM typed_token"),
     ]
 
-    /// Gives installations one and the same token, under a number of names.
+    /// Gives installations one and the same token, under a number of names. The roll-up does not count it: it is held.
     private static func typedToken(of installIDs: [String], names: Int32 = 1) -> PostgresStatement {
         """
-        INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at)
-        SELECT app_id, install_id, 'voip', n::text, 'apns', 'abababababababab', sha256('abababababababab'), now()
+        INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at, held)
+        SELECT app_id, install_id, 'voip', n::text, 'apns', 'abababababababab', sha256('abababababababab'), now(), true
         FROM installation, generate_series(1, \(names)) AS n WHERE install_id = ANY (\(installIDs))
         """
     }

@@ -60,18 +60,27 @@ extension PostgresSession {
         return reading.view
     }
 
+    private static let status: PostgresSQL = "(enum_range(NULL::authorization_status))[(settings & 15)::integer + 1]"
+
+    private static let cell: PostgresSQL = """
+        concat_ws('|', locale, time_zone_id, system_name, system_version, provider, \(sql: status),
+            CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END)
+        """
+
+    private static let allowsPushes: PostgresSQL = """
+        (\(sql: status) IN ('authorized', 'provisional', 'ephemeral') OR settings >> 48 & 15 = 1
+            OR \(sql: status) = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))
+        """
+
     /// The same by the design's definition, from the rows of installations.
     func recount(_ app: AppNumber, _ choice: Int32, asOf: Timestamp) throws -> [String: CellCounts] {
-        let status: PostgresSQL = "(enum_range(NULL::authorization_status))[(settings & 15)::integer + 1]"
         let rows = try execute(
             PostgresStatement(
                 """
-                SELECT concat_ws('|', locale, time_zone_id, system_name, system_version, provider, \(sql: status),
-                        CASE WHEN time_zone_id IN (SELECT name FROM known_time_zone) THEN 0 ELSE time_zone_offset END),
+                SELECT \(sql: Self.cell),
                     count(*) FILTER (WHERE state = 'active'
                         AND (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres))
-                        AND (\(sql: status) IN ('authorized', 'provisional', 'ephemeral') OR settings >> 48 & 15 = 1
-                            OR \(sql: status) = 'unknown' AND provider NOT IN ('apns', 'apnsSandbox'))),
+                        AND \(sql: Self.allowsPushes)),
                     count(*) FILTER (WHERE state = 'active'), count(*)
                 FROM installation WHERE app_id = \(app.rawValue) AND \(choice) = ANY (0 || topics) GROUP BY 1
                 """
@@ -84,6 +93,26 @@ extension PostgresSession {
                         reachable: try row.decode(1), active: try row.decode(2), installations: try row.decode(3))
                 )
             })
+    }
+
+    /// The typed tokens that are handed out, by the cell of their installation.
+    func recount(_ app: AppNumber, _ kind: TokenKind, asOf: Timestamp) throws -> [String: CellCounts] {
+        let condition: PostgresSQL = kind.requiresAuthorization ? Self.allowsPushes : "true"
+        let rows = try execute(
+            PostgresStatement(
+                """
+                SELECT \(sql: Self.cell), count(*)
+                FROM installation JOIN (
+                    SELECT install_id AS holder FROM typed_token
+                    WHERE app_id = \(app.rawValue) AND kind = \(kind.rawValue)::text::token_kind AND NOT held
+                        AND (expires_at IS NULL OR expires_at > \(asOf.postgres))) AS t ON holder = install_id
+                WHERE app_id = \(app.rawValue) AND state = 'active'
+                    AND (session_expires_at IS NULL OR session_expires_at > \(asOf.postgres)) AND \(sql: condition)
+                GROUP BY 1
+                """
+            ).unprepared())
+        return try Dictionary(
+            uniqueKeysWithValues: rows.map { (try $0.decode(0), CellCounts(reachable: try $0.decode(1))) })
     }
 }
 
@@ -110,7 +139,15 @@ extension TestStores {
                 try session.run(script: "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
                 for old in [cached, nil] {
                     let view = try session.cube(
-                        of: app.number, codes, in: old == nil ? nil : cubes, cached: old, after: after)
+                        of: app.number, codes + TokenKind.allCases.map(RollUpLayer.tokens),
+                        in: old == nil ? nil : cubes, cached: old, after: after)
+                    for kind in TokenKind.allCases {
+                        let counted = view.counted(by: RollUpLayer.tokens(of: kind)).compactMapValues {
+                            $0.reachable == 0 ? nil : CellCounts(reachable: $0.reachable)
+                        }
+                        let recount = try session.recount(app.number, kind, asOf: view.moment.asOf)
+                        #expect(counted == recount, "\(kind), followed: \(old != nil)", sourceLocation: sourceLocation)
+                    }
                     for choice in codes {
                         let recount = try session.recount(app.number, choice, asOf: view.moment.asOf)
                         let counted = view.counted(by: choice)
@@ -194,14 +231,29 @@ extension TestStores {
                         LOCK TABLE installation IN SHARE ROW EXCLUSIVE MODE;
                         CREATE TEMP TABLE before ON COMMIT DROP AS SELECT * FROM installation
                         """)
+                try countTokens(step: -1, session)
                 _ = try session.execute(statement.unprepared())
                 try session.run(script: Self.appendDeltas)
+                try session.run(script: Self.endTokens)
+                try countTokens(step: 1, session)
             }
             var assignment = RollUpCellAssignment(app.number)
             var unit: [PostgresStatement]? = assignment.first
             while let statements = unit { unit = try assignment.next(try statements.map(session.execute)) }
         }
     }
+
+    private func countTokens(step: Int64, _ session: PostgresSession) throws {
+        let ids = try session.execute("SELECT install_id FROM installation").map { try InstallID($0.decode(0)) }
+        _ = try session.execute(RollUpDeltaStatements.tokens(of: ids, step: step, in: app.number))
+    }
+
+    /// Rule 119.
+    private static let endTokens = """
+        DELETE FROM typed_token t WHERE NOT EXISTS (
+            SELECT FROM installation i WHERE i.app_id = t.app_id AND i.install_id = t.install_id
+                AND i.state IN ('active', 'suspect') AND i.provider IN ('apns', 'apnsSandbox'))
+        """
 
     private static let appendDeltas = """
         INSERT INTO rollup_delta (app_id, transaction_id, cell, expires_at, active, installations)

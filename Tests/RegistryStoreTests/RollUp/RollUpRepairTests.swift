@@ -29,6 +29,7 @@ struct RollUpRepairTests {
                     session_expires_at = now() + (right(install_id, 1)::integer - 3) * interval '1 hour'
                 WHERE install_id > 'i11'
                 """)
+            try await stores.giveTypedTokens()
             for damage in Self.damages {
                 _ = try await stores.sql(damage.done)
                 #expect(try await stores.brokenRollUp() == damage.broken, "\(damage.done)")
@@ -173,6 +174,10 @@ struct RollUpRepairTests {
     }
 
     private static let damages = [
+        Damage(["rollup-recount"], "DELETE FROM typed_token WHERE kind = 'widget'"),
+        Damage(["rollup-recount"], "UPDATE typed_token SET held = true WHERE kind = 'voip'"),
+        Damage(["rollup-recount"], "UPDATE typed_token SET held = false"),
+        Damage(["rollup-recount"], "UPDATE typed_token SET expires_at = expires_at - interval '2 hours'"),
         Damage(["rollup-recount"], "UPDATE rollup_cube SET active = active + 1"),
         Damage(["rollup-recount"], "UPDATE rollup_cube SET reachable = reachable + 1"),
         Damage(["rollup-recount"], "DELETE FROM rollup_cube"),
@@ -209,4 +214,20 @@ struct RollUpRepairTests {
             INSERT INTO rollup_expiry SELECT app_id, 0, now() - interval '1 hour', number, 3 FROM cell
             """),
     ]
+}
+
+extension TestStores {
+    /// To each installation a token of each of three kinds, and to some one that expires. Of cells that do not allow
+    /// notifications, too.
+    fileprivate func giveTypedTokens() async throws {
+        try await change(
+            """
+            INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at,
+                expires_at)
+            SELECT app_id, install_id, k.kind::token_kind, '', 'apns', install_id || k.kind,
+                sha256(convert_to(install_id || k.kind, 'UTF8')), now(), now() + k.expiry::interval
+            FROM installation i, (
+                VALUES ('widget', NULL), ('voip', '1 hour'), ('liveActivity', '3 hours')) AS k (kind, expiry)
+            """)
+    }
 }

@@ -27,12 +27,16 @@ struct RollUpWriter {
 
     /// One change. Refusals, and races that are lost by hand-written SQL, change nothing.
     private mutating func step() async {
-        switch dice.below(20) {
+        switch dice.below(26) {
         case 0..<9: try? await register()
         case 9: try? await remove()
         case 10, 11: try? await logOut()
         case 12: try? await erase()
         case 13, 14: try? await judge()
+        case 20, 21: try? await changeToken()
+        case 22: try? await judgeToken()
+        case 23: try? await hold()
+        case 24: try? await deleteExpired()
         case 15: try? await stores.change("DELETE FROM installation WHERE install_id = \(installID)")
         case 16, 17:
             try? await stores.change(
@@ -65,7 +69,8 @@ struct RollUpWriter {
             timeZoneOffset: Int32(dice.below(2)) * 3600)
         let token = try Token("aaaaaaaaaaaaaaaa\(dice.below(40) + 10)", of: dice.isTrue(0.7) ? .apns : .fcm)
         let request = RegistrationRequest(
-            token: token, keys: nil, snapshot: Snapshot(settings: settings, device: device))
+            token: token, keys: nil, snapshot: Snapshot(settings: settings, device: device),
+            tokens: token.provider.isApple ? try typedTokens() : nil)
         _ = try await stores.installations.register(
             Registration(
                 request, of: stores.app, by: RegistrationClaim(of: stores.app, owner: try await owner()),
@@ -106,5 +111,59 @@ struct RollUpWriter {
 
     private mutating func judge() async throws {
         _ = try await stores.judge(["aaaaaaaaaaaaaaaa\(dice.below(40) + 10)"])
+    }
+}
+
+// MARK: - Typed tokens
+
+extension RollUpWriter {
+    /// Half of the registrations leave the set alone. Few texts, so that tokens move.
+    private mutating func typedTokens() throws -> [SentTypedToken]? {
+        guard dice.isTrue(0.5) else { return nil }
+        let count = dice.below(3)
+        var tokens: [TypedTokenKey: SentTypedToken] = [:]
+        for _ in 0..<count {
+            let token = try typedToken()
+            tokens[token.key] = token
+        }
+        return Array(tokens.values)
+    }
+
+    /// Some expire soon, and some are past already.
+    private mutating func typedToken() throws -> SentTypedToken {
+        let kind = dice.element(of: [TokenKind.voip, .widget, .liveActivity])
+        let token = try Token("bbbbbbbbbbbbbbbb\(dice.below(6) + 10)", of: dice.isTrue(0.7) ? .apns : .apnsSandbox)
+        let expiry = dice.isTrue(0.5) ? Timestamp.now().microseconds + Int64(dice.below(3_000_000)) : nil
+        return SentTypedToken(
+            key: try TypedTokenKey(kind, name: dice.element(of: ["a", "b"])), token: token,
+            sha256: TestStores.sha256(Array(token.text.utf8)), expiresAt: expiry.map(Timestamp.init(microseconds:)))
+    }
+
+    private mutating func changeToken() async throws {
+        let token = try typedToken()
+        _ = try await stores.installations.change(
+            TypedTokenChange(
+                dice.isTrue(0.7) ? .put(token, environment: nil) : .remove(token.key), on: stores.key(installID),
+                of: stores.app, for: .service, by: .owner, credential: nil, precondition: nil, actor: "service:test"))
+    }
+
+    private mutating func judgeToken() async throws {
+        let text = "bbbbbbbbbbbbbbbb\(dice.below(6) + 10)"
+        _ = try await stores.judge([stores.item(text)])
+    }
+
+    private mutating func hold() async throws {
+        try await stores.change(
+            """
+            WITH changed AS (
+                UPDATE typed_token SET held = NOT held WHERE install_id = \(installID) RETURNING install_id)
+            UPDATE installation SET revision = revision + 1 WHERE install_id IN (SELECT install_id FROM changed)
+            """)
+    }
+
+    /// As the night job does, without a delta. A reader whose time is earlier counts none of them.
+    private func deleteExpired() async throws {
+        _ = try await stores.sql(
+            "DELETE FROM typed_token WHERE expires_at < clock_timestamp() - interval '2 seconds'")
     }
 }

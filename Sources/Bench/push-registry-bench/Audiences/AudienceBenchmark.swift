@@ -37,6 +37,7 @@ struct AudienceBenchmark {
             log("loading \(count) installations")
             try await load(loaded..<count, of: app)
             let topic = try await leaveTopic(of: app)
+            try await giveTokens(to: app)
             loaded = count
             log("querying")
             report.cells.append(try await cells())
@@ -89,6 +90,25 @@ struct AudienceBenchmark {
         }
     }
 
+    /// Gives a tenth of the installations of APNs a typed token.
+    private func giveTokens(to app: App) async throws {
+        try await PostgresSession.withSession(database) { session in
+            let ids = try session.execute(
+                """
+                INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at)
+                SELECT app_id, install_id, 'voip', '', 'apns', left(encode(sha256(token_sha256), 'hex'), 32),
+                    sha256(convert_to(left(encode(sha256(token_sha256), 'hex'), 32), 'UTF8')), now()
+                FROM installation
+                WHERE app_id = \(app.number.rawValue) AND provider = 'apns' AND hashtext(install_id) % 10 = 1
+                ON CONFLICT DO NOTHING RETURNING install_id
+                """
+            ).map { try InstallID($0.decode(0)) }
+            _ = try session.execute(RollUpDeltaStatements.tokens(of: ids, step: 1, in: app.number))
+            _ = try RollUpFold.runAll(in: session)
+            try session.run(script: "VACUUM ANALYZE")
+        }
+    }
+
     private func script(_ script: String) async throws {
         try await PostgresSession.withSession(database) { try $0.run(script: script) }
     }
@@ -132,7 +152,8 @@ struct AudienceBenchmark {
         _ query: AudienceQuery, of app: App, _ topic: Topic, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
     ) async throws -> AudienceReport.Timing {
         let audience = Audience(
-            app: app.number, filter: query.filter, include: .reachable, topics: TopicCatalogue([topic]))
+            app: app.number, filter: query.filter, include: .reachable, topics: TopicCatalogue([topic]),
+            tokens: query.kind.map { HandedOutTokens($0, name: nil) })
         var milliseconds: [Double] = []
         var cpuBefore = 0.0
         for number in 0..<times + 5 {

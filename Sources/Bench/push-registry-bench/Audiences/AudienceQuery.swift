@@ -9,28 +9,41 @@ struct AudienceQuery: Sendable {
     let filter: AudienceFilter
     /// The fields of the breakdown; empty for a count.
     let by: [AudienceField]
+    /// Of the typed tokens that are counted instead of installations; a tenth of those of APNs has one.
+    let kind: TokenKind?
     /// The filter as SQL.
     let condition: PostgresSQL
     /// Whether it is about the topic, which a tenth of the installations has left.
     var hasTopic: Bool { filter.fields.union(by).contains(.topic) }
 
     private init(
-        _ title: String, _ dimensions: Int, _ filter: AudienceFilter, by: [AudienceField] = [], _ condition: PostgresSQL
+        _ title: String, _ dimensions: Int, _ filter: AudienceFilter, by: [AudienceField] = [],
+        of kind: TokenKind? = nil, _ condition: PostgresSQL
     ) {
         self.title = title
         self.dimensions = dimensions
         self.filter = filter
         self.by = by
+        self.kind = kind
         self.condition = condition
     }
 
     func baseline(of app: AppNumber) -> PostgresStatement {
+        guard kind == nil else { return tokenBaseline(of: app) }
+        return """
+            SELECT count(*) FROM installation
+            WHERE app_id = \(app.rawValue) AND state = 'active'
+                AND (session_expires_at IS NULL OR session_expires_at > now())
+                AND (settings & 15 IN (2, 3, 4) OR settings & 15 = 5 AND provider NOT IN ('apns', 'apnsSandbox'))
+                AND \(sql: condition)
+            """
+    }
+
+    private func tokenBaseline(of app: AppNumber) -> PostgresStatement {
         """
-        SELECT count(*) FROM installation
-        WHERE app_id = \(app.rawValue) AND state = 'active'
-            AND (session_expires_at IS NULL OR session_expires_at > now())
-            AND (settings & 15 IN (2, 3, 4) OR settings & 15 = 5 AND provider NOT IN ('apns', 'apnsSandbox'))
-            AND \(sql: condition)
+        SELECT count(*) FROM typed_token t JOIN installation i USING (app_id, install_id)
+        WHERE app_id = \(app.rawValue) AND kind = 'voip' AND NOT held AND coalesce(t.expires_at > now(), true)
+            AND state = 'active' AND (session_expires_at IS NULL OR session_expires_at > now()) AND \(sql: condition)
         """
     }
 
@@ -54,6 +67,9 @@ struct AudienceQuery: Sendable {
             .init("breakdown by topic", 1, .everybody, by: [.topic], "true"),
             .init("breakdown by topic, one locale", 2, german, by: [.topic], isGerman),
             .init("count, locale", 1, german, isGerman),
+            .init("count of typed tokens", 1, .everybody, of: .voip, "true"),
+            .init(
+                "typed tokens by locale, zone", 2, .everybody, by: [.locale, .timeZone], of: .voip, "true"),
             .init("breakdown by time zone", 1, .everybody, by: [.timeZone], "true"),
             .init("breakdown by OS version", 1, .everybody, by: [.osVersion], "true"),
             .init(

@@ -206,7 +206,7 @@ extension Installation {
         return staysActive ? TokenKind.allCases.filter { !$0.outlivesOwner } : TokenKind.allCases
     }
 
-    var mayHaveTypedTokens: Bool { provider.isApple && (state == .active || state == .suspect) }
+    public var mayHaveTypedTokens: Bool { provider.isApple && (state == .active || state == .suspect) }
 }
 
 extension TokenEvent {

@@ -21,7 +21,8 @@ enum RollUpRebuildStatements {
     static func removeUnreachable(_ app: AppNumber) -> PostgresStatement {
         """
         DELETE FROM rollup_expiry e WHERE app_id = \(app.rawValue) AND NOT EXISTS (
-            SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = e.cell AND c.is_admitted)
+            SELECT FROM rollup_cell c
+            WHERE c.app_id = \(app.rawValue) AND c.number = e.cell AND \(sql: RollUpLayer.reaches("e.topic")))
         """
     }
 
@@ -29,11 +30,13 @@ enum RollUpRebuildStatements {
     /// topic, cell, and expiry of the sessions that expire after `time`. It reads all installations.
     ///
     /// `later` counts active installations of admitted cells whose session expires then. `reachable` counts those that
-    /// are not expired; of other cells, it counts the active ones.
+    /// are not expired; of other cells, it counts the active ones. A layer of typed tokens counts those that are not
+    /// expired.
     private static func drift(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         SELECT d.app_id, d.topic, d.cell, d.later_at, sum(d.later) AS later,
-            sum(CASE WHEN c.is_admitted THEN d.reachable ELSE d.active END) AS reachable, sum(d.active) AS active,
+            sum(CASE WHEN \(sql: RollUpLayer.reaches("d.topic")) THEN d.reachable ELSE d.active END) AS reachable,
+            sum(CASE WHEN \(sql: RollUpLayer.isOfTokens("d.topic")) THEN d.reachable ELSE d.active END) AS active,
             sum(d.installations) AS installations
         FROM (
             SELECT app_id, topic, cell, later_at, sum(CASE WHEN later_at IS NULL THEN 0 ELSE active END) AS later,
@@ -42,6 +45,12 @@ enum RollUpRebuildStatements {
                 SELECT i.app_id, 0 AS topic, \(sql: recounted(in: "installation i", at: time, where: app))
                 UNION ALL
                 SELECT i.app_id, i.topic, \(sql: recounted(in: chosen, at: time, where: app))
+                UNION ALL
+                SELECT i.app_id, i.topic, i.cell, CASE WHEN i.expires_at > t.time THEN i.expires_at END,
+                    count(*), count(*), 0
+                FROM \(sql: RollUpLayer.handedOut) CROSS JOIN (SELECT \(sql: time) AS time) AS t
+                WHERE \(sql: app) AND coalesce(i.expires_at > t.time, true)
+                GROUP BY 1, 2, 3, 4
                 UNION ALL
                 SELECT d.app_id, d.topic, d.cell, CASE WHEN d.expires_at > t.time THEN d.expires_at END, -sum(d.active),
                     -sum(CASE WHEN d.expires_at <= t.time THEN 0 ELSE d.active END - d.expired),
@@ -61,6 +70,7 @@ enum RollUpRebuildStatements {
                 CASE WHEN e.expires_at > t.time THEN 0 ELSE e.active END, 0, 0
             FROM rollup_expiry e CROSS JOIN (SELECT \(sql: time) AS time) AS t WHERE \(sql: app)) AS d
         LEFT JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
+        WHERE \(sql: RollUpLayer.has("d.topic"))
         GROUP BY 1, 2, 3, 4
         """
     }
@@ -91,8 +101,10 @@ enum RollUpRebuildStatements {
     static func corrections(where app: PostgresSQL, at time: PostgresSQL) -> PostgresSQL {
         """
         WITH drift AS MATERIALIZED (
-            SELECT d.app_id, d.topic, d.cell, CASE WHEN c.is_admitted THEN d.later_at END AS later_at,
-                CASE WHEN c.is_admitted THEN d.later ELSE 0 END AS later, d.reachable, d.active, d.installations
+            SELECT d.app_id, d.topic, d.cell,
+                CASE WHEN \(sql: RollUpLayer.reaches("d.topic")) THEN d.later_at END AS later_at,
+                CASE WHEN \(sql: RollUpLayer.reaches("d.topic")) THEN d.later ELSE 0 END AS later,
+                d.reachable, d.active, d.installations
             FROM (\(sql: drift(where: app, at: time))) AS d
             LEFT JOIN rollup_cell c ON c.app_id = d.app_id AND c.number = d.cell
         ), cell AS MATERIALIZED (

@@ -39,7 +39,7 @@ extension Invariant {
             """
             SELECT 'cell ' || e.cell || ' of app ' || e.app_id
             FROM rollup_expiry e LEFT JOIN rollup_cell c ON c.app_id = e.app_id AND c.number = e.cell
-            WHERE c.is_admitted IS NOT TRUE
+            WHERE c.number IS NULL OR NOT \(sql: RollUpLayer.reaches("e.topic"))
             """),
     ]
 

@@ -29,6 +29,8 @@ package struct ChangeSet: Sendable {
     /// The installations whose typed tokens of these kinds end.
     private var ended: [[TokenKind]: [InstallID]] = [:]
     private var tokens: [LockedTokens.Change] = []
+    /// The installations whose typed tokens, if they have any, count elsewhere afterwards.
+    private var recounted: Set<InstallID> = []
     /// The sessions that have left installations.
     private var left: [(id: SessionID, userID: UserID)] = []
     private var delta = RollUpDelta()
@@ -58,6 +60,7 @@ package struct ChangeSet: Sendable {
     /// Writes typed tokens of installations that are locked. Those that end with a binding are deleted before.
     package mutating func write(_ tokens: [LockedTokens.Change]) {
         self.tokens += tokens
+        recounted.formUnion(tokens.map(\.key.installID))
     }
 
     /// The installation after its registration.
@@ -95,6 +98,10 @@ package struct ChangeSet: Sendable {
             if before.epoch != after?.epoch { restarted.append(installID) }
             let kinds = Installation.endedKinds(from: before, to: after)
             if !kinds.isEmpty { ended[kinds, default: []].append(installID) }
+            let movesTokens =
+                !kinds.isEmpty || oldCell != cell || before.state != after?.state
+                || before.owner?.session?.expiresAt != after?.owner?.session?.expiresAt
+            if movesTokens, before.mayHaveTypedTokens { recounted.insert(installID) }
         }
         if let after { delta.add(after, in: cell, step: 1) }
         owners.add(from: before?.owner, to: after?.owner, on: installID)
@@ -141,6 +148,7 @@ extension ChangeSet {
         let inserted = inserted.sorted { $0.installation.key < $1.installation.key }
         let replaced = newSnapshots.compactMap { $0.before.map { ($0.installation.key.installID, $0.revision) } }
         return [
+            subtracted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: subtracted, step: -1, in: app),
             steps.isEmpty ? nil : InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
             deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: app),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: time),
@@ -152,12 +160,17 @@ extension ChangeSet {
         ].compactMap(\.self)
     }
 
+    /// A new installation has none: a row of its id that is still there is another transaction's to subtract.
+    private var subtracted: [InstallID] {
+        recounted.isEmpty ? [] : Array(recounted.subtracting(inserted.map(\.installation.key.installID)))
+    }
+
     /// Without locks, a transaction makes only steps or only deletions.
     ///
     /// - Parameter results: of `rows`.
     /// - Throws: `LostRace` if another transaction has changed an installation since it was read.
     package func check(_ results: some Sequence<PostgresResult>) throws {
-        let written = results.reduce(0) { $0 + $1.affectedRows }
+        let written = results.dropFirst(subtracted.isEmpty ? 0 : 1).reduce(0) { $0 + $1.affectedRows }
         guard written == steps.count + deleted.count else { throw LostRace() }
     }
 
@@ -179,6 +192,7 @@ extension ChangeSet {
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),
                 delta.statement(in: app),
+                recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: Array(recounted), step: 1, in: app),
                 left.isEmpty ? nil : GuardStatements.leave(left, in: app, at: moment),
                 tombstones.isEmpty ? nil : GuardStatements.remember(tombstones, in: app, at: time),
                 EventStatements.append(events, topicsEvents, in: app, at: moment),

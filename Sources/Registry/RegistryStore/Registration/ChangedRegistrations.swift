@@ -39,7 +39,9 @@ struct ChangedRegistrations {
 
     private var statements: [PostgresStatement] {
         let replaced = changed.map(\.row).filter { !$0.found.hasSnapshot }.map { ($0.pending.key, $0.found.revision) }
+        let recounted = recounted
         return [
+            recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: recounted, step: -1, in: app),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: now),
             changed.isEmpty
                 ? nil
@@ -50,7 +52,16 @@ struct ChangedRegistrations {
                     RegistrationStatements.touch, app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
                     touched.map(\.row.found.revision)),
             delta.statement(in: app),
+            recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: recounted, step: 1, in: app),
         ].compactMap(\.self)
+    }
+
+    /// The installations whose typed tokens, if they have any, count elsewhere.
+    private var recounted: [InstallID] {
+        changed.map(\.row).filter {
+            $0.pending.registration.token.provider.isApple
+                && ($0.found.cell != $0.cell || $0.found.sessionExpiresAt != $0.sessionExpiresAt)
+        }.map(\.pending.key)
     }
 
     private var delta: RollUpDelta {

@@ -1,4 +1,5 @@
 import PostgresClient
+import PushRegistry
 
 /// The SQL of deltas (R13). Statements that change installations write the deltas themselves, by `insert`.
 package enum RollUpDeltaStatements {
@@ -33,6 +34,25 @@ package enum RollUpDeltaStatements {
             GROUP BY topic, cell, expires_at HAVING sum(active) <> 0 OR sum(installations) <> 0
         """
     }
+
+    /// Every call that changes installations or their typed tokens (R13): counts the tokens that are handed out. The
+    /// rules do not load them. So the transaction subtracts them before its writes, and adds them afterwards. The locks
+    /// or the revisions of the installations protect them. Only the night job deletes some that have expired meanwhile;
+    /// these count as nothing.
+    ///
+    /// - Parameter step: -1 before, 1 afterwards.
+    package static func tokens(of ids: [InstallID], step: Int64, in app: AppNumber) -> PostgresStatement {
+        PostgresStatement(tokensSQL, app.rawValue, ids.map(\.rawValue), step)
+    }
+
+    private static let tokensSQL = PreparedSQL(
+        """
+        INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+        SELECT i.app_id, pg_current_xact_id()::text::bigint, i.topic, i.cell, i.expires_at, $3::bigint * count(*), 0
+        FROM \(sql: RollUpLayer.handedOut)
+        WHERE i.app_id = $1 AND i.install_id = ANY ($2)
+        GROUP BY i.app_id, i.topic, i.cell, i.expires_at
+        """)
 
     /// The writing transaction, as deltas name it.
     package static let transactionID: PostgresSQL = "(SELECT pg_current_xact_id()::text::bigint)"

@@ -102,14 +102,16 @@ package enum RollUpStatements {
                 WHERE app_id = \(app.rawValue) AND transaction_id >= \(horizon) AND transaction_id < \(end)
             ), added AS (
                 INSERT INTO rollup_cube AS r (app_id, topic, cell, reachable, active, installations)
-                SELECT c.app_id, d.topic, d.cell, CASE WHEN c.is_admitted THEN d.active - d.expired ELSE 0 END,
-                    d.active, d.installations
+                SELECT c.app_id, d.topic, d.cell,
+                    CASE WHEN \(sql: RollUpLayer.reaches("d.topic")) THEN d.active - d.expired ELSE 0 END,
+                    CASE WHEN \(sql: RollUpLayer.isOfTokens("d.topic")) THEN 0 ELSE d.active END, d.installations
                 FROM (
                     SELECT topic, cell, sum_counts(active) AS active, sum_counts(installations) AS installations,
                         sum_counts(expired) AS expired
                     FROM folded GROUP BY topic, cell
                     HAVING sum_counts(active) <> 0 OR sum_counts(installations) <> 0 OR sum_counts(expired) <> 0) AS d
                 JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = d.cell
+                WHERE \(sql: RollUpLayer.has("d.topic"))
                 ON CONFLICT (app_id, topic, cell) DO UPDATE
                 SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
                     installations = r.installations + excluded.installations
@@ -118,7 +120,7 @@ package enum RollUpStatements {
                 INSERT INTO rollup_expiry AS r (app_id, topic, expires_at, cell, active)
                 SELECT c.app_id, f.topic, f.expires_at, f.cell, sum_counts(f.active)
                 FROM folded f JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = f.cell
-                WHERE f.expires_at IS NOT NULL AND c.is_admitted
+                WHERE f.expires_at IS NOT NULL AND \(sql: RollUpLayer.reaches("f.topic"))
                 GROUP BY c.app_id, f.topic, f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
                 ON CONFLICT (app_id, expires_at, topic, cell) DO UPDATE SET active = r.active + excluded.active
                 RETURNING ctid, active

@@ -70,7 +70,7 @@ package enum RollUpAssignmentStatements {
                         AND o.revision = n.revision AND o.cell <> n.cell
                     ORDER BY o.install_id FOR UPDATE OF o) AS k
                 WHERE i.app_id = \(app.rawValue) AND i.install_id = k.install_id AND i.revision = k.revision
-                RETURNING k.old_cell, i.cell, i.state = 'active' AS is_active,
+                RETURNING i.app_id, i.install_id, k.old_cell, i.cell, i.state = 'active' AS is_active,
                     CASE WHEN i.state = 'active' THEN i.session_expires_at END AS expires_at, i.topics
             ), counted AS (
                 \(sql: RollUpDeltaStatements.insert(into: "\(app.rawValue)", from: """
@@ -81,6 +81,16 @@ package enum RollUpAssignmentStatements {
                     UNION ALL
                     SELECT topics, cell, expires_at, CASE WHEN is_active THEN 1 ELSE 0 END, 1 FROM moved
                     """))
+            ), counted_tokens AS (
+                INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+                SELECT \(app.rawValue), \(sql: RollUpDeltaStatements.transactionID), \(sql: RollUpLayer.ofToken),
+                    s.cell, \(sql: RollUpLayer.expiresAt("m.expires_at")), sum(s.step), 0
+                FROM moved m
+                JOIN typed_token t ON t.app_id = \(app.rawValue) AND t.install_id = m.install_id AND NOT t.held
+                CROSS JOIN LATERAL (VALUES (m.old_cell, -1), (m.cell, 1)) AS s (cell, step)
+                WHERE m.is_active AND EXISTS (
+                    SELECT FROM rollup_cell c WHERE c.app_id = \(app.rawValue) AND c.number = s.cell)
+                GROUP BY 3, 4, 5
             )
             SELECT count(*) FROM moved
             """

@@ -13,7 +13,7 @@ struct AppCube: Sendable {
     /// `rollup_state.folded` at that time.
     fileprivate(set) var folded: Int64
     var cells = CubeCells()
-    /// By choice about a topic, as `TopicChoices` codes it; 0 for all installations.
+    /// By choice about a topic, or kind of typed tokens (`RollUpLayer`).
     fileprivate(set) var layers: [Int32: Layer] = [:]
     /// Which entry of the cache this is.
     var stamp: UInt64 = 0

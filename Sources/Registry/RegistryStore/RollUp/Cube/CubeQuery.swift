@@ -6,20 +6,28 @@ struct CubeQuery: Sendable {
     let audience: Audience
     let fields: [AudienceField]
 
-    /// Nil if only the installations have all fields, if typed tokens are handed out, or if the filter has several
-    /// topics that are not locked: the roll-up counts the choices about each topic separately.
+    /// Nil if only the installations have all fields, or if the filter has several topics that are not locked: the
+    /// roll-up counts the choices about each topic separately. Of typed tokens, it counts those of a kind that reach
+    /// somebody, whatever their names and the choices of their installations are.
     ///
     /// - Parameter fields: those of the query, in addition to the filter's.
     init?(_ audience: Audience, by fields: [AudienceField] = []) {
-        let openMax = fields.contains(.topic) ? 0 : 1
-        guard audience.tokens == nil, audience.filter.fields.union(fields).allSatisfy(\.isOfCells),
+        let openMax = fields.contains(.topic) || audience.tokens != nil ? 0 : 1
+        if let tokens = audience.tokens {
+            guard tokens.name == nil, audience.include == .reachable, !fields.contains(.topic) else { return nil }
+        }
+        guard audience.filter.fields.union(fields).allSatisfy(\.isOfCells),
             audience.filter.openTopics.count <= openMax
         else { return nil }
         (self.audience, self.fields) = (audience, fields)
     }
 
-    /// The choices whose counts the answer needs, and 0.
+    /// The layer that counts what is selected, if everybody is.
+    private var layer: Int32 { audience.tokens.map { RollUpLayer.tokens(of: $0.kind) } ?? RollUpLayer.installations }
+
+    /// The layers whose counts the answer needs, and that of all installations.
     var choices: [Int32] {
+        if audience.tokens != nil { return [RollUpLayer.installations, layer] }
         let topics = fields.contains(.topic) ? audience.topics.topics : Array(audience.filter.openTopics)
         return [0] + topics.filter { !$0.content.isLocked }.map(\.decision)
     }
@@ -35,20 +43,20 @@ struct CubeQuery: Sendable {
     func count(in view: CubeView) -> Int64 {
         let (filter, include) = (CubeFilter(view), audience.include)
         guard let topic = audience.filter.openTopics.first else {
-            return view.sum(0, include, where: filter.matches(audience.filter, isSubscribed: true))
+            return view.sum(layer, include, where: filter.matches(audience.filter, isSubscribed: true))
         }
         // As in `selected`.
         let isIn = topic.content.isInByDefault
         let usual = filter.matches(audience.filter, isSubscribed: isIn)
         let other = filter.matches(audience.filter, isSubscribed: !isIn)
-        return view.sum(0, include, where: usual) - view.sum(topic.decision, include, where: usual)
+        return view.sum(layer, include, where: usual) - view.sum(topic.decision, include, where: usual)
             + view.sum(topic.decision, include, where: other)
     }
 
     /// The number of selected installations of each cell.
     func selected(in view: CubeView) -> [Int64] {
         let filter = CubeFilter(view)
-        var counts = view.counts(0, audience.include)
+        var counts = view.counts(layer, audience.include)
         guard let topic = audience.filter.openTopics.first else {
             let matches = filter.matches(audience.filter, isSubscribed: true)
             for cell in counts.indices where !matches[cell] { counts[cell] = 0 }

@@ -23,7 +23,7 @@ struct CubeReading: Sendable {
     private var zones: [String: Int64] = [:]
 
     /// - Parameters:
-    ///   - choices: 0 for all installations, and choices about topics.
+    ///   - choices: the layers (`RollUpLayer`) that the query needs.
     ///   - cached: read before the transaction began.
     ///   - state: of `CubeStatements.state`.
     init(
@@ -120,10 +120,11 @@ extension CubeReading {
         for row in result {
             let cell = try cube.cells.index(of: try row.decode(1), row, from: 6)
             let (active, expired) = (try row.decode(3, as: Int64.self), try row.decode(5, as: Int64.self))
+            let choice: Int32 = try row.decode(0)
             let counts = AppCube.Counts(
-                reachable: cube.cells.isAdmitted[Int(cell)] ? active - expired : 0, active: active,
+                reachable: reaches(choice, cell) ? active - expired : 0, active: active,
                 installations: try row.decode(4))
-            let (choice, change) = (try row.decode(0, as: Int32.self), AppCube.Row(cell: cell, counts: counts))
+            let change = AppCube.Row(cell: cell, counts: counts)
             if try row.decode(2) {
                 late[choice, default: []].append(change)
             } else {
@@ -133,17 +134,20 @@ extension CubeReading {
         for (choice, rows) in settled { cube.add(rows, [], droppingBefore: 0, to: choice) }
     }
 
+    private func reaches(_ choice: Int32, _ cell: Int32) -> Bool {
+        RollUpLayer.reaches(choice, isAdmitted: cube.cells.isAdmitted[Int(cell)])
+    }
+
     /// Deltas before the horizon have their expiries in `rollup_expiry`.
     private mutating func readExpiring(_ result: PostgresResult) throws {
         var settled: [Int32: [AppCube.Expiring]] = [:]
         for row in result {
             let transaction: Int64 = try row.decode(2)
-            guard transaction >= horizon, let cell = cube.cells.index(of: try row.decode(1)),
-                cube.cells.isAdmitted[Int(cell)]
+            let choice: Int32 = try row.decode(0)
+            guard transaction >= horizon, let cell = cube.cells.index(of: try row.decode(1)), reaches(choice, cell)
             else { continue }
             let expiring = AppCube.Expiring(
                 transaction: transaction, expiresAt: try row.decode(3), cell: cell, active: try row.decode(4))
-            let choice: Int32 = try row.decode(0)
             if transaction < moment.firstRunning {
                 settled[choice, default: []].append(expiring)
             } else if expiring.expiresAt <= moment.asOf.postgres {

@@ -8,11 +8,11 @@ enum CubeStatements {
         "SELECT horizon, folded, version, marks[1], swept_until FROM rollup_state WHERE app_id = $1")
 
     /// Audience counts, where a process does not have the cube yet (R13): reads the folded counts.
-    /// `$2` are choices about topics.
+    /// `$2` are layers.
     static let cube = PreparedSQL(
         """
-        SELECT b.topic, b.cell, CASE WHEN c.is_admitted THEN b.reachable ELSE 0 END, b.active, b.installations,
-            \(sql: cell)
+        SELECT b.topic, b.cell, CASE WHEN \(sql: RollUpLayer.reaches("b.topic")) THEN b.reachable ELSE 0 END,
+            b.active, b.installations, \(sql: cell)
         FROM rollup_cube b JOIN rollup_cell c ON c.app_id = b.app_id AND c.number = b.cell
         WHERE b.app_id = $1 AND b.topic = ANY ($2)
         """)
