@@ -111,7 +111,7 @@ struct TypedOutageTests {
             let began = try await time(stores)
             let app = try await outage(stores)
             let held = try await held(stores)
-            #expect(held.count == Self.reported - Self.believed)
+            try #require(held.count == Self.reported - Self.believed)
             #expect(try await handedOut(.voip, stores) == Self.count - Self.reported)
             #expect(try await handedOut(.widget, stores) == Self.count)
             #expect(try await isOpen(stores))
@@ -158,6 +158,31 @@ struct TypedOutageTests {
             // The app's next registration brings it again.
             #expect(try await register(held[1], stores).status == .updated)
             #expect(try await handedOut(.voip, stores) == Self.count - Self.reported + 2)
+            try await stores.expectIntact()
+        }
+    }
+
+    @Test func installationAndToken_thatAreBothHeld_countAsTwo() async throws {
+        try await TestStores.with { stores in
+            let app = try app(stores, count: 0, share: 0.1)
+            try await registerAll(stores, count: 4)
+            try await stores.waitTwoDays()
+            let mains = try (0..<4).map { try stores.item("aaaaaaaaaa" + String(100_000_000 + $0)) }
+            func outage() async throws {
+                #expect(try await report(0..<4, to: app, stores)[.held] == 4)
+                let counts = try await stores.feedback.apply(Feedback(of: app, items: mains, actor: "sender:test"))
+                #expect(counts[.held] == 4)
+                #expect(try await handedOut(.widget, stores) == 0)
+            }
+            let since = try #require(Timestamp("2026-01-01T00:00:00Z"))
+            try await outage()
+            #expect(try await repair(.restore(since: since), isDryRun: true, stores) == 8)
+            #expect(try await repair(.restore(since: since), stores) == 8)
+            #expect(try await handedOut(.voip, stores) == 4)
+            try await outage()
+            #expect(try await repair(.release, isDryRun: true, stores) == 8)
+            #expect(try await repair(.release, stores) == 8)
+            #expect(try await stores.sql("SELECT FROM typed_token").isEmpty)
             try await stores.expectIntact()
         }
     }
