@@ -5,6 +5,7 @@ import PushRegistry
 ///
 /// Each condition is true or false and never NULL (R16), so NOT inverts it.
 struct AudiencePredicate {
+    let app: AppNumber
     /// The time at which conditions on times and zones are evaluated.
     let asOf: Timestamp
 
@@ -29,6 +30,7 @@ struct AudiencePredicate {
     private func condition(_ field: AudienceField, _ test: FieldPredicate) -> PostgresSQL {
         switch test {
         case .exists: exists(field)
+        case .oneOf(let values) where field == .userID: belongs(toOneOf: values.texts)
         case .oneOf(let values): "(\(sql: oneOf(field, values))) IS TRUE"
         case .ordered(let order, let value): "(\(sql: ordered(field, order, value))) IS TRUE"
         case .within(let duration):
@@ -69,9 +71,17 @@ extension AudiencePredicate {
         case .offset: return "\(sql: column(field)) = ANY (\(values.offsets))"
         case .time: return "\(sql: column(field)) = ANY (\(values.times))"
         case .flag: return "\(sql: column(field)) = ANY (\(values.flags.map { $0 ? 2 : 1 as Int64 }))"
-        case .text, .timeZone, .presence, .localTime, .location:
+        case .text, .timeZone, .user, .localTime, .location:
             return "\(sql: column(field)) = ANY (\(values.texts))"
         }
+    }
+
+    /// The wide row has no index on users, `installation_owner` has. Without a user it is false, and never NULL.
+    private func belongs(toOneOf users: [String]) -> PostgresSQL {
+        """
+        install_id IN (SELECT o.install_id FROM installation_owner o \
+        WHERE o.app_id = \(app.rawValue) AND o.user_id = ANY (\(users)) AND o.left_at IS NULL)
+        """
     }
 
     private func isSubscribed(toOneOf topics: [Topic]) -> PostgresSQL {
