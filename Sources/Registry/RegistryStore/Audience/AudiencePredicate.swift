@@ -9,18 +9,22 @@ struct AudiencePredicate {
     /// The time at which conditions on times and zones are evaluated.
     let asOf: Timestamp
 
-    func sql(_ filter: AudienceFilter) -> PostgresSQL {
+    /// - Parameter isRequired: whether no row without the filter is wanted, so that an index may find the rows.
+    func sql(_ filter: AudienceFilter, isRequired: Bool = true) -> PostgresSQL {
         switch filter {
-        case .all(let parts): joined(parts, " AND ", none: "true")
-        case .any(let parts): joined(parts, " OR ", none: "false")
-        case .not(let part): "NOT \(sql: sql(part))"
+        case .all(let parts): joined(parts, " AND ", none: "true", isRequired)
+        case .any(let parts): joined(parts, " OR ", none: "false", false)
+        case .not(let part): "NOT \(sql: sql(part, isRequired: false))"
+        case .condition(.userID, .oneOf(let values)): belongs(toOneOf: values.texts, isRequired)
         case .condition(let field, let test): condition(field, test)
         case .segment: preconditionFailure("segments are expanded before")
         }
     }
 
-    private func joined(_ parts: [AudienceFilter], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
-        joined(parts.map(sql), separator, none: none)
+    private func joined(
+        _ parts: [AudienceFilter], _ separator: PostgresSQL, none: PostgresSQL, _ isRequired: Bool
+    ) -> PostgresSQL {
+        joined(parts.map { sql($0, isRequired: isRequired) }, separator, none: none)
     }
 
     private func joined(_ parts: [PostgresSQL], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
@@ -30,7 +34,6 @@ struct AudiencePredicate {
     private func condition(_ field: AudienceField, _ test: FieldPredicate) -> PostgresSQL {
         switch test {
         case .exists: exists(field)
-        case .oneOf(let values) where field == .userID: belongs(toOneOf: values.texts)
         case .oneOf(let values): "(\(sql: oneOf(field, values))) IS TRUE"
         case .ordered(let order, let value): "(\(sql: ordered(field, order, value))) IS TRUE"
         case .within(let duration):
@@ -77,11 +80,16 @@ extension AudiencePredicate {
     }
 
     /// The wide row has no index on users, `installation_owner` has. Without a user it is false, and never NULL.
-    private func belongs(toOneOf users: [String]) -> PostgresSQL {
-        """
-        install_id IN (SELECT o.install_id FROM installation_owner o \
-        WHERE o.app_id = \(app.rawValue) AND o.user_id = ANY (\(users)) AND o.left_at IS NULL)
-        """
+    ///
+    /// Each user is one look-up: for thousands, the planner would rather read all rows. As an array, the ids of the
+    /// installations are looked up in their index; where all rows are read, a hash of them is faster.
+    private func belongs(toOneOf users: [String], _ isRequired: Bool) -> PostgresSQL {
+        let ids: PostgresSQL = """
+            SELECT owned.install_id FROM unnest(\(users)) AS named (id) CROSS JOIN LATERAL (\
+            SELECT o.install_id FROM installation_owner o \
+            WHERE o.app_id = \(app.rawValue) AND o.user_id = named.id AND o.left_at IS NULL OFFSET 0) AS owned
+            """
+        return isRequired ? "install_id = ANY (ARRAY(\(sql: ids)))" : "install_id IN (\(sql: ids))"
     }
 
     private func isSubscribed(toOneOf topics: [Topic]) -> PostgresSQL {
