@@ -136,14 +136,17 @@ extension Registration {
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
         locale: String = "de_DE", session: String? = nil, expiresAt: Timestamp? = nil, keychain: String? = nil,
-        precondition: Precondition? = nil, provider: Provider = .fcm, tokens: [SentTypedToken]? = nil
+        precondition: Precondition? = nil, provider: Provider = .fcm, tokens: [SentTypedToken]? = nil,
+        installationsMax: Int? = nil
     ) throws -> Registration {
         let text = token ?? "token-of-\(installID)"
         let device = Device(
             installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
             systemVersion: "26.5", locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin",
             timeZoneOffset: 3600, carrier: carrier)
-        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
+        var draft = AppPolicy.Draft()
+        draft.installationsPerUser = installationsMax
+        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: try AppPolicy(draft))
         let owner = try user.map { user in
             let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: expiresAt) }
             return Owner(userID: try UserID(user), session: session)

@@ -5,9 +5,9 @@ import HTTPWire
 ///
 /// Paths are case-sensitive. They are split before they are decoded, so that an encoded slash stays in its segment.
 /// Only captures are decoded: a proxy that compares the bytes of a path must see the literal segments as they are here.
-/// A literal segment takes precedence over a capture; if the rest of the path does not match, the capture is tried. A
-/// GET route also serves HEAD. The router responds to OPTIONS and to unsupported methods with the list of methods
-/// (`Allow`).
+/// A literal segment takes precedence over a capture; if the rest of the path does not match, or no route there has
+/// the method, the capture is tried. A GET route also serves HEAD. The router responds to OPTIONS and to unsupported
+/// methods with the list of methods (`Allow`).
 public struct Router: Sendable {
     private struct Node: Sendable {
         var literals: [(segment: [UInt8], node: Int)] = []
@@ -75,15 +75,20 @@ extension Router {
         var captures = PathCaptures()
         do {
             let path = head.path
+            if let node = try find(path, from: path.startIndex, in: 0, &captures, for: head.method),
+                let endpoint = endpoint(head.method, nodes[node])
+            {
+                return .endpoint(endpoint, captures: captures)
+            }
+            captures = PathCaptures()
             guard let node = try find(path, from: path.startIndex, in: 0, &captures) else { return .problem(.notFound) }
-            return match(head.method, at: nodes[node], captures: captures)
+            return refusal(of: head.method, at: nodes[node])
         } catch {
             return .problem(Problem(error))
         }
     }
 
-    private func match(_ method: HTTPRequest.Method, at node: Node, captures: PathCaptures) -> Match {
-        if let endpoint = endpoint(method, node) { return .endpoint(endpoint, captures: captures) }
+    private func refusal(of method: HTTPRequest.Method, at node: Node) -> Match {
         if method == .options { return .options(allow: node.allow) }
         return .problem(.methodNotAllowed(allow: node.allow))
     }
@@ -94,19 +99,25 @@ extension Router {
     }
 
     /// The node for the path from the slash at `start`, or nil. `captures` collects the captured segments.
+    ///
+    /// - Parameter method: nil: any method of a route.
     private func find(
-        _ path: ArraySlice<UInt8>, from start: Int, in node: Int, _ captures: inout PathCaptures
+        _ path: ArraySlice<UInt8>, from start: Int, in node: Int, _ captures: inout PathCaptures,
+        for method: HTTPRequest.Method? = nil
     ) throws(WireError) -> Int? {
-        guard start < path.endIndex else { return nodes[node].endpoints.isEmpty ? nil : node }
+        guard start < path.endIndex else {
+            let isFound = method.map { endpoint($0, nodes[node]) != nil } ?? !nodes[node].endpoints.isEmpty
+            return isFound ? node : nil
+        }
         let segment = Self.segment(path, at: start + 1)
         if let child = literal(segment, of: node),
-            let found = try find(path, from: segment.endIndex, in: child, &captures)
+            let found = try find(path, from: segment.endIndex, in: child, &captures, for: method)
         {
             return found
         }
         guard let child = nodes[node].capture, !segment.isEmpty else { return nil }
         try captures.append(segment)
-        if let found = try find(path, from: segment.endIndex, in: child, &captures) { return found }
+        if let found = try find(path, from: segment.endIndex, in: child, &captures, for: method) { return found }
         captures.removeLast()
         return nil
     }

@@ -113,7 +113,8 @@ public struct RegistryService: Sendable {
     static var table: [@Sendable (RegistryService) -> Route] {
         [
             \.putInstallation, \.getInstallation, \.deleteInstallation, \.listSnapshots, \.logOutInstallation,
-            \.endSession, \.logOutUser, \.listUserInstallations, \.eraseUser, \.postNotification, \.listNotifications,
+            \.endSession, \.logOutUser, \.listUserInstallations, \.listInstallationsOfUsers, \.eraseUser,
+            \.postNotification, \.listNotifications,
             \.postFeedback, \.releaseFeedback, \.restoreFeedback, \.listHistory, \.listTokenHistory, \.listChanges,
             \.countAudience, \.countAudienceByQuery,
             \.breakDownAudience, \.listAudience, \.exportAudience, \.planWaves, \.listSegments, \.putSegment,

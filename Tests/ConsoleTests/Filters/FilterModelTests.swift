@@ -45,12 +45,15 @@ extension ConsoleTests {
             let fields = try await Console.shared.evaluate(
                 """
                 const fields = await module('filter/fields.js');
+                // Ids of users are always lists.
+                const plain = (field, ...names) => names.slice(fields.kindOf(field) === 'user');
                 const listed = Object.values(fields.fieldGroups).flat();
                 return Object.fromEntries(fields.fieldNames.map((field) => [field, {
                   listed: listed.includes(field), choices: fields.choicesOf(field),
                   groups: fields.isDiscrete(field),
                   operators: [...new Set(fields.operatorsOf(field).flatMap((operator) => ({
-                    is: ['eq', 'in'], isNot: ['ne', 'nin'], known: ['exists'], unknown: ['exists'],
+                    is: plain(field, 'eq', 'in'), isNot: plain(field, 'ne', 'nin'),
+                    known: ['exists'], unknown: ['exists'],
                   })[operator] ?? [operator]))].sort(),
                 }]));
                 """)

@@ -35,6 +35,7 @@ struct RandomConsoleFilter {
 
     private mutating func condition(_ field: AudienceField) -> JSON {
         let operators = field.operators.sorted { $0.rawValue < $1.rawValue }
+        if field == .userID, pick([true, false]) { return list(field) }
         if field.operators.contains(.eq) {
             switch Int.random(in: 0..<4, using: &random) {
             case 0: return value(field)
@@ -76,7 +77,8 @@ struct RandomConsoleFilter {
         case .offset: .integer(pick([0, 3_600, -12_600]))
         case .time: .string(pick(["2026-01-01T00:00:00Z", "2026-05-01T12:30:15.5+02:00"]))
         case .topic: .string(pick(Self.topics))
-        case .presence, .localTime, .location: true
+        case .user: .string(pick(["alice", "bob"]))
+        case .localTime, .location: true
         }
     }
 

@@ -21,6 +21,7 @@ extension EndToEnd {
             "allowIncompleteTokens": true,
             "rateLimits": ["perKey": ["rate": 100, "burst": 200], "perAddress": ["rate": 10, "burst": 20]],
             "smallestGroup": 20, "receiptRetention": "P14D", "notificationsMax": 50,
+            "installationsPerUser": 3,
             "webPushHosts": ["ntfy.sh", "*.example.org", "localhost:8443"],
             "feedbackBreaker": ["count": 500, "share": 0.1],
         ]

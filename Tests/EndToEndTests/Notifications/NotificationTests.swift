@@ -54,6 +54,19 @@ extension EndToEnd {
             #expect(next["number"] == 4 && next["previous"] == 0)
         }
 
+        @Test func badge_isTheNumberThatWaits_forEachInstallation() async throws {
+            let app = try await RegistryApp.make()
+            let key = try await app.phone("one", as: "alice")
+            try await app.phone("two", as: "alice")
+            for _ in 0..<2 { try await app.post(toPhone: "one") }
+            let both = try await app.post(to: ["userId": "alice"], "hello", ["dedupId": "d"])
+            #expect(both.json["notifications"].array.map { $0["badge"] } == [3, 1])
+            #expect(try await app.fetch("one", after: 2, by: key).numbers == [3])
+            #expect(try await app.post(toPhone: "one")["badge"] == 2)
+            let repeated = try await app.post(to: ["userId": "alice"], "hello", ["dedupId": "d"])
+            #expect(repeated.json["notifications"].array.map { $0["badge"] } == [2, 1])
+        }
+
         @Test func pages_followOneAnother() async throws {
             let app = try await RegistryApp.make()
             let key = try await app.phone()

@@ -24,6 +24,24 @@ struct RouterTests {
         }
     }
 
+    /// As a resource whose id is the name of a call.
+    @Test func capture_isTried_whenTheLiteralHasNoRouteOfTheMethod() throws {
+        let router = Router([
+            Route(.delete, "/users/{user}") { _ in .text("") }, Route(.post, "/users/list") { _ in .text("") },
+        ])
+        func found(_ method: HTTPRequest.Method) throws -> String {
+            switch router.match(try RequestHead.make(method.rawValue, target: "/users/list")) {
+            case .endpoint(let endpoint, let captures): "\(endpoint.pattern) \(captures.count)"
+            case .problem(let problem): "\(problem.status.code)"
+            case .options(let allow): allow
+            }
+        }
+        #expect(try found(.delete) == "/users/{user} 1")
+        #expect(try found(.post) == "/users/list 0")
+        #expect(try found(.get) == "405")
+        #expect(try found(.options) == "OPTIONS, POST")
+    }
+
     @Test(arguments: [
         ("/", ["/"]),
         ("/?a=/b", ["/"]),

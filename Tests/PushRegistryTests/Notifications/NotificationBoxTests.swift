@@ -49,6 +49,27 @@ struct NotificationBoxTests {
         #expect(box.store(.make(), index: 2, at: .at(1)) == IssuedNumber(number: 3, previous: 1))
     }
 
+    @Test func badge_countsNeitherExpiredNorReplacedNorDroppedOnes() {
+        let stored = NotificationBox.Waiting(number: 1, expiresAt: .at(100), collapseID: "mail")
+        var box = NotificationBox(last: 1, dropped: 0, waiting: [stored], remembered: [:])
+        _ = box.store(.make(dedupID: "d"), index: 0, at: .at(0))
+        #expect(box.badge(of: 2, at: .at(0)) == 2)
+        _ = box.store(.make("mail"), index: 1, at: .at(0))
+        #expect(box.badge(of: 3, at: .at(0)) == 2)
+        _ = box.store(.make(dedupID: "d"), index: 2, at: .at(0))
+        #expect(box.badge(of: 2, at: .at(0)) == 2)
+        _ = box.store(.make(for: 1, waitingMax: 2), index: 3, at: .at(0))
+        #expect(box.badge(of: 4, at: .at(0)) == 2)
+        #expect(box.badge(of: 3, at: .at(1)) == 1)
+    }
+
+    @Test func badge_countsThisOne_evenIfItIsAcknowledged() {
+        let known = NotificationBox.Remembered(IssuedNumber(number: 7, previous: 0), expiresAt: .at(100))
+        var box = NotificationBox(last: 7, dropped: 0, waiting: [], remembered: ["d": known])
+        let again = box.store(.make(dedupID: "d"), index: 0, at: .at(0))
+        #expect(box.badge(of: again.number, at: .at(0)) == 1)
+    }
+
     @Test func previous_isZero_whenNothingWaits() {
         var box = NotificationBox(last: 7, dropped: 0, waiting: [], remembered: [:])
         #expect(box.store(.make(), index: 0, at: .at(0)) == IssuedNumber(number: 8, previous: 0))

@@ -46,9 +46,10 @@ extension Device {
 }
 
 extension App {
-    static func make(touchInterval: ISO8601Duration = .hours(24)) -> App {
+    static func make(touchInterval: ISO8601Duration = .hours(24), installationsPerUser: Int? = nil) -> App {
         var draft = AppPolicy.Draft()
         draft.touchInterval = touchInterval
+        draft.installationsPerUser = installationsPerUser
         guard let policy = try? AppPolicy(draft), let id = try? AppID("com.example.mail") else {
             preconditionFailure("a test's policy is valid")
         }

@@ -37,7 +37,6 @@ struct AudienceOracle {
 
     private func holds(_ field: AudienceField, _ test: FieldPredicate, _ member: FleetMember) -> Bool {
         if case .oneOf(let values) = test, field == .topic { return values.contains { isSubscribed(member, to: $0) } }
-        if field == .userID { return member.hasUser }
         if field == .location { return isNear(test, member.snapshot.device.location) }
         if case .between(let range) = test { return range.contains(localSeconds(member)) }
         guard let value = value(of: field, member) else { return false }
@@ -111,6 +110,7 @@ extension AudienceOracle {
         case .carrier: return device.carrier.map { .text($0) }
         case .appStore: return device.appStore.map { .text($0) }
         case .addressKind: return member.state == .superseded ? nil : .text(member.token.addressKind.rawValue)
+        case .userID: return member.userID.map { .text($0) }
         case .lastSeenAt: return .time(member.lastSeenAt)
         case .createdAt: return .time(member.createdAt)
         default: return setting(field, member.snapshot.settings)

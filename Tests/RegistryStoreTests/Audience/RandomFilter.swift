@@ -29,11 +29,10 @@ struct RandomFilter {
 
     private func test(_ field: AudienceField, _ dice: inout SeededGenerator) -> FieldPredicate {
         switch field.kind {
-        case .presence: return .exists
         case .localTime: return .between(range(&dice))
         case .location: return dice.isTrue(0.2) ? .exists : .near(circle(&dice))
         case .version, .offset, .time: return dice.isTrue(0.6) ? ordered(field, &dice) : one(field, &dice)
-        case .choice, .text, .locale, .timeZone, .flag: return one(field, &dice)
+        case .choice, .text, .locale, .timeZone, .flag, .user: return one(field, &dice)
         case .topic: return .oneOf((0..<dice.below(3)).map { _ in value(field, &dice) })
         }
     }
@@ -58,7 +57,8 @@ struct RandomFilter {
         case .offset: .offset(dice.element(of: [0, 3_600, -12_600, 19_800, 20_700, 49_500, -39_600, 50_400]))
         case .time: .time(FleetMember.moment(hoursAgo: dice.below(100 * 24)))
         case .topic: .topic(dice.element(of: topics))
-        case .text, .presence, .localTime, .location: .text(dice.element(of: Traits.texts))
+        case .user: .text(dice.element(of: ["user-0", "user-3", "user-5", "nobody"]))
+        case .text, .localTime, .location: .text(dice.element(of: Traits.texts))
         }
     }
 

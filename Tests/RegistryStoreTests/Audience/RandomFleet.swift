@@ -46,7 +46,7 @@ struct FleetMember {
     let installID: InstallID
     let token: Token
     let snapshot: Snapshot
-    let hasUser: Bool
+    let userID: String?
     let sessionExpiresAt: Timestamp?
     let state: InstallationState
     let createdAt: Timestamp
@@ -62,7 +62,7 @@ struct FleetMember {
             installID: try InstallID("phone-\(number)-\(dice.below(1_000_000))"),
             token: try token(number, &dice),
             snapshot: Snapshot(settings: settings(&dice), device: try device("phone-\(number)", &dice)),
-            hasUser: hasUser,
+            userID: hasUser ? "user-\(number % 7)" : nil,
             sessionExpiresAt: expiry.map { Timestamp(microseconds: Timestamp.now().microseconds + $0 * 1_000_000) },
             state: dice.isTrue(0.7) ? .active : dice.element(of: InstallationState.allCases),
             createdAt: Timestamp(microseconds: lastSeen.microseconds - Int64(dice.below(1_000)) * 3_600_000_000),
@@ -132,7 +132,7 @@ extension TestStores {
                 request, of: app,
                 by: RegistrationClaim(
                     of: app,
-                    owner: member.hasUser ? Owner(userID: try UserID("user-\(number % 7)"), session: session) : nil),
+                    owner: try member.userID.map { Owner(userID: try UserID($0), session: session) }),
                 actor: "service:test", sha256: Self.sha256))
         let hasToken = member.state != .superseded
         try await change(

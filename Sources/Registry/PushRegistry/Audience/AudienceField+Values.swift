@@ -17,7 +17,8 @@ extension AudienceField {
         case .offset: return try Self.offset(Int64(text))
         case .time: return .time(try Self.time(text))
         case .topic: return .topic(try Self.topic(text, in: vocabulary.topics))
-        case .presence, .localTime, .location:
+        case .user: return .text(try UserID(text).rawValue)
+        case .localTime, .location:
             throw InvalidValue(code: "operator-not-allowed", detail: "This field has no values to compare with.")
         }
     }

@@ -34,8 +34,8 @@ extension AudienceField {
         case offset
         /// A point in time.
         case time
-        /// Only whether a value exists.
-        case presence
+        /// The id of a user, compared exactly. Ids identify persons: not every caller may name them.
+        case user
         /// The time of day in the device's time zone.
         case localTime
         case location
@@ -60,7 +60,7 @@ extension AudienceField {
         case .osVersion, .appVersion: .version
         case .utcOffset: .offset
         case .lastSeenAt, .createdAt: .time
-        case .userID: .presence
+        case .userID: .user
         case .localTime: .localTime
         case .location: .location
         case .topic: .topic
@@ -73,7 +73,7 @@ extension AudienceField {
         case .choice, .text, .locale, .timeZone, .flag: [.eq, .ne, .in, .nin, .exists]
         case .version, .offset: [.eq, .ne, .in, .nin, .gt, .gte, .lt, .lte, .exists]
         case .time: [.eq, .ne, .in, .nin, .gt, .gte, .lt, .lte, .exists, .within]
-        case .presence: [.exists]
+        case .user: [.in, .nin, .exists]
         case .localTime: [.between]
         case .location: [.near, .exists]
         case .topic: [.eq, .ne, .in, .nin]
@@ -84,7 +84,7 @@ extension AudienceField {
     public var isDiscrete: Bool {
         switch kind {
         case .choice, .text, .locale, .timeZone, .flag, .version, .offset, .topic: true
-        case .time, .presence, .localTime, .location: false
+        case .time, .user, .localTime, .location: false
         }
     }
 }

@@ -13,8 +13,10 @@ public indirect enum AudienceFilter: Hashable, Sendable {
 
     /// How deep filters nest: the root is 1, each `all`, `any` and `not` one more.
     public static let depthMax = 8
-    /// How many values a filter has, those of its segments included.
+    /// How many values a filter has, those of its segments included. Ids of users count apart.
     public static let valuesMax = 1_000
+    /// How many ids of users a filter has, those of its segments included.
+    public static let usersMax = 10_000
 
     /// Selects every installation.
     public static let everybody = AudienceFilter.all([])
@@ -72,15 +74,34 @@ public enum AudienceValue: Hashable, Sendable {
 }
 
 extension AudienceFilter {
-    /// The number of values. Those of segments that are not expanded do not count.
-    public var valueCount: Int {
-        switch self {
-        case .all(let parts), .any(let parts): parts.reduce(0) { $0 + $1.valueCount }
-        case .not(let part): part.valueCount
-        case .condition(_, let predicate): predicate.valueCount
-        case .segment: 0
+    /// How many values a filter has.
+    public struct Size: Hashable, Sendable {
+        public fileprivate(set) var values = 0
+        /// Ids of users.
+        public fileprivate(set) var users = 0
+
+        public var isTooLarge: Bool { values > AudienceFilter.valuesMax || users > AudienceFilter.usersMax }
+
+        static func + (left: Size, right: Size) -> Size {
+            Size(values: left.values + right.values, users: left.users + right.users)
         }
     }
+
+    /// The number of values. Those of segments that are not expanded do not count.
+    public var size: Size { size { _ in Size() } }
+
+    func size(ofSegment: (SegmentReference) -> Size) -> Size {
+        switch self {
+        case .all(let parts), .any(let parts): parts.reduce(Size()) { $0 + $1.size(ofSegment: ofSegment) }
+        case .not(let part): part.size(ofSegment: ofSegment)
+        case .condition(.userID, .oneOf(let users)): Size(users: users.count)
+        case .condition(_, let predicate): Size(values: predicate.valueCount)
+        case .segment(let reference): ofSegment(reference)
+        }
+    }
+
+    /// Whether the filter compares with ids of users. Those of segments that are not expanded are missing.
+    public var namesUsers: Bool { size.users > 0 }
 
     /// The fields that the conditions test.
     public var fields: Set<AudienceField> {

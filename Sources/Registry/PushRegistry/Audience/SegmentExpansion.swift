@@ -7,7 +7,7 @@ public struct SegmentExpansion: Sendable {
         case cycle(SegmentReference)
         /// Segments are nested more than `nestingMax` deep.
         case tooDeep(SegmentReference)
-        /// The filter with its segments has more than `AudienceFilter.valuesMax` values.
+        /// The filter with its segments has too many values (`AudienceFilter.Size`).
         case tooManyValues
     }
 
@@ -17,7 +17,7 @@ public struct SegmentExpansion: Sendable {
     private let definitions: [SegmentName: AudienceFilter]
     private var expanded: [SegmentName: AudienceFilter] = [:]
     /// The number of values of each expanded segment, before simplification.
-    private var valueCounts: [SegmentName: Int] = [:]
+    private var sizes: [SegmentName: AudienceFilter.Size] = [:]
     private var path: Set<SegmentName> = []
     private var faults: [Fault] = []
 
@@ -35,9 +35,9 @@ public struct SegmentExpansion: Sendable {
     ) -> (filter: AudienceFilter, faults: [Fault]) {
         faults = []
         path = name.map { [$0] } ?? []
-        (expanded, valueCounts) = ([:], [:])
+        (expanded, sizes) = ([:], [:])
         let result = filter.mapSegments { expansion(of: $0) }
-        if !faults.contains(.tooManyValues), valueCount(of: filter) > AudienceFilter.valuesMax {
+        if !faults.contains(.tooManyValues), size(of: filter).isTooLarge {
             faults.append(.tooManyValues)
         }
         return (result, faults)
@@ -66,21 +66,15 @@ public struct SegmentExpansion: Sendable {
             try expansion(of: inner.name, at: reference)
         }
         // A chain of segments that each name the next one twice doubles at each step: stop at the limit.
-        let count = valueCount(of: definition)
-        guard count <= AudienceFilter.valuesMax else { throw .tooManyValues }
-        (expanded[name], valueCounts[name]) = (filter, count)
+        let size = size(of: definition)
+        guard !size.isTooLarge else { throw .tooManyValues }
+        (expanded[name], sizes[name]) = (filter, size)
         return filter
     }
 
-    /// The number of values, those of segments included; at most `valuesMax` + 1.
-    private func valueCount(of filter: AudienceFilter) -> Int {
-        switch filter {
-        case .all(let parts), .any(let parts):
-            parts.reduce(0) { min($0 + valueCount(of: $1), AudienceFilter.valuesMax + 1) }
-        case .not(let part): valueCount(of: part)
-        case .segment(let reference): valueCounts[reference.name] ?? 0
-        case .condition: min(filter.valueCount, AudienceFilter.valuesMax + 1)
-        }
+    /// The number of values, those of segments included.
+    private func size(of filter: AudienceFilter) -> AudienceFilter.Size {
+        filter.size { sizes[$0.name] ?? AudienceFilter.Size() }
     }
 }
 

@@ -56,6 +56,12 @@ public struct NotificationBox: Sendable {
 
     public var isChanged: Bool { !added.isEmpty || !removed.isEmpty || !newlyRemembered.isEmpty }
 
+    /// How many notifications wait, this one counted: what an app shows as its badge. It counts even if the app has
+    /// acknowledged it, as with a repeated post.
+    public func badge(of number: Int64, at now: Timestamp) -> Int {
+        1 + waiting.count { $0.expiresAt > now && $0.number != number }
+    }
+
     /// Gives a post the next number, unless its dedup id is remembered: then it gets the same numbers again and nothing
     /// changes.
     ///

@@ -76,10 +76,13 @@ public protocol ReceiptSealing: Sendable {
 public struct PostedNotification: Sendable {
     public let target: NotificationTarget
     public let issued: IssuedNumber
+    /// How many notifications wait for the installation, this one counted.
+    public let badge: Int
 
-    public init(target: NotificationTarget, issued: IssuedNumber) {
+    public init(target: NotificationTarget, issued: IssuedNumber, badge: Int) {
         self.target = target
         self.issued = issued
+        self.badge = badge
     }
 }
 

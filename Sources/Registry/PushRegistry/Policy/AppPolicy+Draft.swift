@@ -18,6 +18,7 @@ extension AppPolicy {
         public var smallestGroup: Int?
         public var receiptRetention: ISO8601Duration?
         public var notificationsMax: Int?
+        public var installationsPerUser: Int?
         /// In canonical form.
         public var webPushHosts: [String]?
         public var feedbackBreaker: BreakerSetting?

@@ -57,6 +57,12 @@ public struct AppPolicy: Hashable, Sendable {
     /// A post reads all that waits for an installation.
     public static let notificationsMaxRange: ClosedRange<Int64> = 1...1_000
 
+    /// How many active installations a user may have; nil: any number. Beyond it, those that have not been seen for the
+    /// longest are superseded.
+    public var installationsPerUser: Int? { draft.installationsPerUser }
+    /// A registration may have to lock as many.
+    public static let installationsPerUserRange: ClosedRange<Int64> = 1...1_000
+
     /// The push services whose Web Push endpoints installations may register.
     public var webPushHosts: WebPushHosts { draft.webPushHosts.map(WebPushHosts.init) ?? WebPushHosts() }
 

@@ -27,6 +27,9 @@ public struct LockedInstallations: Sendable {
     private var keychains: [KeychainKey: Set<InstallationKey>]
     private let tombstones: Tombstones
     private let userChoices: [UserID: TopicChoices]
+    /// The installations that are, or were, a user's, for the policy's limit.
+    private var ofUsers: [UserID: Set<InstallationKey>] = [:]
+    private let others: [UserID: Int]
     private let now: Timestamp
     private let number: Int64
 
@@ -46,13 +49,16 @@ public struct LockedInstallations: Sendable {
     ///   - tombstones: the ended sessions, for every registration that sets an owner.
     ///   - userChoices: the choices about topics of the registrations' owners, and of the owners of installations that
     ///     have choices of their own.
+    ///   - others: how many active installations a user has beside `installations`, for each user with a limit. Those
+    ///     by which a user may exceed it, the longest unseen, are among `installations`.
     ///   - tokens: the sets of the installations that registrations name if they bring one, and of those that have one
     ///     of their tokens.
     ///   - now: the time of the database, the clock that all services share.
     ///   - number: of the transaction: no earlier one of these installations had one as high.
     public init(
         _ installations: [Installation], tombstones: Tombstones = Tombstones(),
-        userChoices: [UserID: TopicChoices] = [:], tokens: LockedTokens? = nil, now: Timestamp, number: Int64
+        userChoices: [UserID: TopicChoices] = [:], others: [UserID: Int] = [:], tokens: LockedTokens? = nil,
+        now: Timestamp, number: Int64
     ) {
         self.tokens = tokens ?? LockedTokens(now: now)
         loaded = Dictionary(uniqueKeysWithValues: installations.map { ($0.key, $0) })
@@ -63,8 +69,13 @@ public struct LockedInstallations: Sendable {
         keychains = [:]
         self.tombstones = tombstones
         self.userChoices = userChoices
+        self.others = others
         (self.now, self.number) = (now, number)
         for installation in installations { indexKeychain(of: installation) }
+        guard !others.isEmpty else { return }
+        for installation in installations {
+            if let owner = installation.owner { ofUsers[owner.userID, default: []].insert(installation.key) }
+        }
     }
 
     public subscript(key: InstallationKey) -> Installation? { installations[key] }
@@ -143,6 +154,7 @@ public struct LockedInstallations: Sendable {
             taken == nil ? .registered : .takenOver, taken == nil ? .firstRegistration : .tokenMoved,
             by: registration.actor, nil, after, previousUserID: taken?.owner?.userID)
         appendTopics(registration, nil, after, .topicsRegistered, taking: taken)
+        limit(after, from: nil, by: registration)
         return RegistrationOutcome(.created, after)
     }
 
@@ -178,6 +190,7 @@ public struct LockedInstallations: Sendable {
             registration, current, after, after.topicChoices == kept ? .topicsReset : .topicsRegistered, taking: taken)
         store(after, by: registration)
         if current.snapshotDigest != after.snapshotDigest { newSnapshots.append(after.key) }
+        limit(after, from: current, by: registration)
         return RegistrationOutcome(.updated, after)
     }
 
@@ -209,6 +222,24 @@ public struct LockedInstallations: Sendable {
         return (.registered, user == after.owner?.userID ? .sessionChanged : .ownerChanged)
     }
 
+    /// If a user has got an active installation, and has more of them than the policy's `installationsPerUser`, those
+    /// that have not been seen for the longest are superseded.
+    private mutating func limit(_ after: Installation, from before: Installation?, by registration: Registration) {
+        guard let max = registration.installationsMax, let user = after.owner?.userID else { return }
+        guard before?.state != .active || before?.owner?.userID != user else { return }
+        ofUsers[user, default: []].insert(after.key)
+        let active = (ofUsers[user] ?? []).compactMap { installations[$0] }
+            .filter { $0.state == .active && $0.owner?.userID == user }
+        let excess = active.count + (others[user] ?? 0) - max
+        guard excess > 0 else { return }
+        let oldest = active.filter { $0.key != after.key }
+            .sorted { ($0.lastSeenAt, $0.key) < ($1.lastSeenAt, $1.key) }
+        for former in oldest.prefix(excess) {
+            if let address = former.address, holders[address] == former.key { holders[address] = nil }
+            supersede(former, .limit, by: registration.actor, registration.catalogue)
+        }
+    }
+
     /// R4: another holder of the token loses it.
     ///
     /// - Returns: the former holder before the change.
@@ -218,12 +249,14 @@ public struct LockedInstallations: Sendable {
     ) -> Installation? {
         guard let holder = holders[address], holder != key, let former = installations[holder] else { return nil }
         holders[address] = nil
-        supersede(former, by: actor, catalogue)
+        supersede(former, .tokenMoved, by: actor, catalogue)
         return former
     }
 
     /// R4: an installation loses its token and becomes `superseded`.
-    private mutating func supersede(_ former: Installation, by actor: String, _ catalogue: TopicCatalogue) {
+    private mutating func supersede(
+        _ former: Installation, _ reason: TokenEvent.Reason, by actor: String, _ catalogue: TopicCatalogue
+    ) {
         var after = former
         after.dropToken()
         after.state = .superseded
@@ -236,7 +269,7 @@ public struct LockedInstallations: Sendable {
             after.topics = inherited(by: after)
         }
         installations[former.key] = after
-        append(.superseded, .tokenMoved, by: actor, former, after, previousUserID: former.owner?.userID)
+        append(.superseded, reason, by: actor, former, after, previousUserID: former.owner?.userID)
         let reset = events.last.flatMap { TopicsEvent($0, ending: former.topicChoices, in: catalogue) }
         if let reset { topicsSteps.append(reset) }
     }
@@ -255,7 +288,7 @@ public struct LockedInstallations: Sendable {
         guard let address = after.address, address != old else { return }
         if holders[old] == key { holders[old] = nil }
         if let other = holders[address].flatMap({ installations[$0] }), other.hasRegistered(since: after) {
-            return supersede(after, by: actor, catalogue)
+            return supersede(after, .tokenMoved, by: actor, catalogue)
         }
         release(address, to: key, by: actor, catalogue)
         (holders[address], installations[key]) = (key, after)

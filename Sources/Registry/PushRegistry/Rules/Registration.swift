@@ -16,6 +16,8 @@ public final class Registration: Sendable {
     public let reader: Requester
     /// How long tombstones of ended sessions are kept.
     public let sessionTombstones: ISO8601Duration
+    /// How many active installations the owner may have; nil: any number.
+    public let installationsMax: Int?
     /// The digest of the token's address.
     public let tokenSHA256: [UInt8]
     /// The digest of the snapshot's canonical bytes.
@@ -40,6 +42,7 @@ public final class Registration: Sendable {
         self.claim = claim
         self.reader = reader ?? claim.owner.map { .user($0.userID) } ?? .anonymous
         sessionTombstones = app.policy.sessionTombstones
+        installationsMax = app.policy.installationsPerUser
         self.actor = actor
         tokenSHA256 = request.token.addressSHA256(by: sha256)
         snapshotDigest = Array(sha256(request.snapshot.canonicalBytes).prefix(Self.digestBytes))
@@ -56,7 +59,8 @@ public final class Registration: Sendable {
         (key, token, keys, snapshot) = (other.key, other.token, other.keys, other.snapshot)
         (topics, tokens) = (other.topics, other.tokens)
         (self.claim, catalogue, reader) = (claim, other.catalogue, other.reader)
-        (sessionTombstones, actor) = (other.sessionTombstones, other.actor)
+        (sessionTombstones, installationsMax) = (other.sessionTombstones, other.installationsMax)
+        actor = other.actor
         (tokenSHA256, snapshotDigest) = (other.tokenSHA256, other.snapshotDigest)
     }
 

@@ -3,6 +3,8 @@
 public struct TokenEvent: Hashable, Sendable {
     /// The reason for an event. Part of the API: stable.
     public enum Reason: String, Sendable {
+        /// The user has more active installations than the policy allows.
+        case limit
         case firstRegistration, tokenChanged, respelled, tokenMoved, ownerChanged, sessionChanged, comeback
         case deletedByCaller
         case loggedOut, userLoggedOut, sessionEnded, outdatedLogout, userErased

@@ -24,12 +24,15 @@ public protocol UserStore: Sendable {
     /// - Throws: `StoreError`.
     func erase(_ erasure: Erasure) async throws -> Erasure.Receipt
 
-    /// The user's installations, in the order of their ids, which never change.
+    /// The users' installations, in the order of the users; those of a user in the order of their ids, which never
+    /// change.
     ///
-    /// - Parameter after: the `next` of the previous page.
+    /// - Parameters:
+    ///   - users: no user twice.
+    ///   - after: of the first user: the `next` of the previous page, whose last installation is of this user.
     /// - Throws: `StoreError`.
     func installations(
-        of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
+        of users: [UserID], in app: AppNumber, after: InstallID?, limit: Int
     ) async throws -> InstallationPage
 }
 

@@ -30,6 +30,7 @@ struct PolicyMember: Sendable {
         .smallestGroup,
         .duration("receiptRetention", \.receiptRetention, \.receiptRetention),
         .notificationsMax,
+        .installationsPerUser,
         .webPushHosts,
         .feedbackBreaker,
     ]
@@ -155,6 +156,14 @@ extension PolicyMember {
         if let number = value.integer(in: AppPolicy.notificationsMaxRange) { count = Int(number) }
     } write: { policy, writer in
         writer.integer(Int64(policy.notificationsMax))
+    }
+
+    private static let installationsPerUser = PolicyMember(
+        "installationsPerUser", \.installationsPerUser, default: nil
+    ) { value, count, _ in
+        if let number = value.integer(in: AppPolicy.installationsPerUserRange) { count = Int(number) }
+    } write: { policy, writer in
+        if let count = policy.installationsPerUser { writer.integer(Int64(count)) } else { writer.null() }
     }
 
     private static let webPushHosts = PolicyMember("webPushHosts", \.webPushHosts, default: nil) { value, hosts, _ in

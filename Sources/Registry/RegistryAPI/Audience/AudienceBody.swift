@@ -41,8 +41,9 @@ struct AudienceBody<Options: Sendable>: Sendable {
 }
 
 enum AudienceLimits {
-    /// A filter of 1,000 texts of 256 characters fits.
-    static let bodyBytesMax = 1024 * 1024
+    /// A filter of 10,000 ids of users with 128 characters each fits, with 1,000 texts of 256 characters.
+    static let bodyBytesMax = 2 * 1024 * 1024
+    /// A list of 1,000 segments stays below 256 MiB.
     static let segmentBytesMax = 256 * 1024
     static let jsonDepthMax = 32
 }

@@ -10,16 +10,18 @@ extension RegistryService {
 
     /// The audience of a body, with its segments expanded.
     ///
-    /// - Throws: `JSONFaults` for segments that cannot be expanded.
-    func audience<Options: Sendable>(_ body: AudienceBody<Options>, of app: App) async throws -> Audience {
-        let (filter, faults) = try await filters(of: app).expanded(body.filter, in: app.number)
+    /// - Throws: `JSONFaults` for segments that cannot be expanded; 403 as `Caller.requireMayName`.
+    func audience<Options: Sendable>(_ body: AudienceBody<Options>, for call: AppCall) async throws -> Audience {
+        try call.caller.requireMayName(usersOf: body.filter)
+        let (filter, faults) = try await filters(of: call.app).expanded(body.filter, in: call.app.number)
         if !faults.isEmpty { throw JSONFaults(faults.map(JSONFault.init)) }
-        return Audience(filter, include: body.include, tokens: body.tokens, of: app)
+        try call.caller.requireMayName(usersOf: filter)
+        return Audience(filter, include: body.include, tokens: body.tokens, of: call.app)
     }
 
-    func audience(_ query: FilterQuery, of app: App) async throws -> Audience {
+    func audience(_ query: FilterQuery, for call: AppCall) async throws -> Audience {
         do {
-            return try await audience(query.body, of: app)
+            return try await audience(query.body, for: call)
         } catch let error as JSONFaults {
             throw APIError.invalidParameters(error.faults.map { .query("segment", $0.code.rawValue, $0.detail) })
         }
@@ -30,6 +32,20 @@ extension RegistryService {
     }
 
     func vocabulary(of app: App) -> FilterVocabulary { FilterVocabulary(links: links, topics: app.topics) }
+}
+
+extension Caller {
+    /// Whether the caller may know ids of users (R14). Marketing may not.
+    var mayNameUsers: Bool { has(any: [.service, .sender]) }
+
+    /// - Throws: 403 if the filter compares with ids of users, also in segments that are expanded.
+    func requireMayName(usersOf filter: AudienceFilter) throws(RefusedCall) {
+        guard filter.namesUsers, !mayNameUsers else { return }
+        throw RefusedCall(
+            .forbidden(
+                "userId with in or nin requires a key with the role sender or service: it identifies persons. "
+                    + "Use {\"userId\": {\"exists\": true}}, or a segment without user ids."), self)
+    }
 }
 
 extension SegmentExpansion.Fault {
@@ -47,7 +63,7 @@ extension SegmentExpansion.Fault {
         case .unknown: "The app has no such segment. GET /v1/apps/{app}/segments lists them."
         case .cycle: "This segment contains itself."
         case .tooDeep: "Segments may be nested at most \(SegmentExpansion.nestingMax) deep."
-        case .tooManyValues: "A filter may have at most \(AudienceFilter.valuesMax) values, its segments included."
+        case .tooManyValues: AudienceFilter.sizeLimit + ", its segments included."
         }
     }
 

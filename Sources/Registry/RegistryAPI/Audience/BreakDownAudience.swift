@@ -17,7 +17,7 @@ extension RegistryService {
                     bytes, in: vocabulary(of: call.app), members: ["by", "limit", "kind", "name", "explain"],
                     BreakdownOptions.init)
             }
-            let audience = try await audience(body, of: call.app)
+            let audience = try await audience(body, for: call)
             let breakdown = try await audiences.breakDown(
                 audience, by: body.options.fields, limit: body.options.limit,
                 explains: body.explains)

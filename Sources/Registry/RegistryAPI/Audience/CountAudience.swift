@@ -19,7 +19,7 @@ extension RegistryService {
                     bytes, in: vocabulary(of: call.app), members: ["explain", "sample", "kind", "name"],
                     SampleOption.init)
             }
-            let audience = try await audience(body, of: call.app)
+            let audience = try await audience(body, for: call)
             let count = try await audiences.count(audience, explains: body.explains)
             let sample = try await sample(of: audience, body.options)
             let notes = AudienceNote.notes(on: audience, of: body, unknown: count.unknown)
@@ -38,7 +38,7 @@ extension RegistryService {
     var countAudienceByQuery: Route {
         appRoute(.get, Self.audiencePattern + "/count", allowing: Self.audienceRoles) { request, call in
             let query = try FilterQuery(request, in: vocabulary(of: call.app))
-            let audience = try await audience(query, of: call.app)
+            let audience = try await audience(query, for: call)
             let count = try await audiences.count(audience, explains: false)
             let notes = AudienceNote.notes(on: audience, of: query.body, unknown: count.unknown) {
                 .parameter(query.parameter(at: $0) ?? "segment")

@@ -23,7 +23,7 @@ extension RegistryService {
                     try PageOptions(root, names, call.caller)
                 }
             }
-            let audience = try await audience(body, of: call.app)
+            let audience = try await audience(body, for: call)
             var message: HandedOutMessage?
             if let reference = body.options.message {
                 message = try await handedOut(reference, for: body.filter, by: call)

@@ -17,7 +17,7 @@ extension RegistryService {
                     bytes, in: vocabulary(of: call.app), members: ["localTime", "date", "explain"], WaveOptions.init)
             }
             let waves = try await audiences.waves(
-                try await audience(body, of: call.app), at: body.options.time, on: body.options.day,
+                try await audience(body, for: call), at: body.options.time, on: body.options.day,
                 explains: body.explains)
             return .json(JSONWriter(waves))
         }

@@ -34,7 +34,7 @@ extension RegistryService {
         let epochs = try posted.map { (one) throws(StoreError) in
             EpochNames(of: one.target.epoch, on: one.target.installID, in: call, epochKeys).epoch
         }
-        var writer = JSONWriter(capacity: 64 + 384 * posted.count)
+        var writer = JSONWriter(capacity: 64 + 400 * posted.count)
         writer.object { writer in
             writer.name("notifications")
             writer.array { writer in
@@ -62,6 +62,7 @@ extension JSONWriter {
             writer.member("number", posted.issued.number)
             writer.member("previous", posted.issued.previous)
             writer.member("epoch", epoch)
+            writer.member("badge", posted.badge)
             if let receipt = posted.issued.receipt { writer.member("receipt", receipt) }
         }
     }

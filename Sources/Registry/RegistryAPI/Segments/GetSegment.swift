@@ -11,7 +11,7 @@ extension RegistryService {
             guard let name = try? SegmentName(request.parameters["name"]),
                 let segment = try await segments.segment(name, of: call.app.number)
             else { throw APIError.unknownSegment }
-            return .segment(segment)
+            return .segment(try await shown([segment], to: call)[0], revision: segment.revision)
         }
     }
 }

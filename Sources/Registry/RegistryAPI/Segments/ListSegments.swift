@@ -11,11 +11,12 @@ extension RegistryService {
         appRoute(.get, Self.segmentsPattern, allowing: Self.audienceRoles) { request, call in
             let page = try PageRequest(request) { try? SegmentName($0) }
             let found = try await segments.segments(of: call.app.number, after: page.after, limit: page.limit)
+            let shown = try await shown(Array(found.prefix(page.limit)), to: call)
             var writer = JSONWriter(capacity: 4_096)
             writer.object { writer in
                 writer.name("segments")
                 writer.array { writer in
-                    for segment in found.prefix(page.limit) { writer.member(segment) }
+                    for segment in shown { writer.member(segment) }
                 }
                 let last = found.count > page.limit ? found[page.limit - 1] : nil
                 writer.member("next", last?.name.rawValue)

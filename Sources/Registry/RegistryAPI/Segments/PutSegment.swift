@@ -18,6 +18,7 @@ extension RegistryService {
             .put, Self.segmentPattern, allowing: [.marketing], bodyBytesMax: AudienceLimits.segmentBytesMax
         ) { request, call in
             let body = try await request.parsedJSON { try SegmentBody.parse($0, in: vocabulary(of: call.app)) }
+            try call.caller.requireMayName(usersOf: body.filter)
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
             let isNew = try await segments.put(
@@ -31,7 +32,7 @@ extension RegistryService {
             guard let segment = try await segments.segment(name, of: call.app.number) else {
                 throw APIError.unknownSegment
             }
-            return .segment(segment, status: isNew ? .created : .ok)
+            return .segment(segment, revision: segment.revision, status: isNew ? .created : .ok)
         }
     }
 
@@ -46,9 +47,29 @@ extension RegistryService {
     }
 }
 
+extension RegistryService {
+    /// The segments as the caller may see them (R14). Instead of a filter with ids of users, marketing gets the
+    /// segment's name as a filter, which it cannot save under this name.
+    func shown(_ segments: [Segment], to call: AppCall) async throws -> [Segment] {
+        guard !call.caller.mayNameUsers else { return segments }
+        let filters = filters(of: call.app)
+        return try await parsing(segments.reduce(0) { $0 + $1.filter.utf8.count }) {
+            try segments.map { segment in
+                guard try filters.namesUsers(segment.filter) else { return segment }
+                return Segment(
+                    name: segment.name, filter: #"{"segment":"\#(segment.name)"}"#, description: segment.description,
+                    updatedAt: segment.updatedAt)
+            }
+        }
+    }
+}
+
 extension ServerResponse {
-    static func segment(_ segment: Segment, status: HTTPResponse.Status = .ok) -> ServerResponse {
-        .json(JSONWriter(segment), status: status, fields: [.eTag: ETag.make(segment.revision)])
+    /// - Parameter revision: that of the saved segment.
+    static func segment(
+        _ segment: Segment, revision: String, status: HTTPResponse.Status = .ok
+    ) -> ServerResponse {
+        .json(JSONWriter(segment), status: status, fields: [.eTag: ETag.make(revision)])
     }
 }
 

@@ -10,7 +10,7 @@ extension RegistryService {
         appRoute(.get, Self.userPattern + "/installations", allowing: [.service, .sender, .support]) { request, call in
             let page = try PageRequest(request) { try? InstallID($0) }
             let found = try await users.installations(
-                of: try request.identifier("userId", UserID.init), in: call.app.number, after: page.after,
+                of: [try request.identifier("userId", UserID.init)], in: call.app.number, after: page.after,
                 limit: page.limit)
             return .json(text(of: found, for: RecordAudience(call.caller)))
         }

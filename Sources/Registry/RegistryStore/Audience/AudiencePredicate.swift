@@ -5,21 +5,26 @@ import PushRegistry
 ///
 /// Each condition is true or false and never NULL (R16), so NOT inverts it.
 struct AudiencePredicate {
+    let app: AppNumber
     /// The time at which conditions on times and zones are evaluated.
     let asOf: Timestamp
 
-    func sql(_ filter: AudienceFilter) -> PostgresSQL {
+    /// - Parameter isRequired: whether no row without the filter is wanted, so that an index may find the rows.
+    func sql(_ filter: AudienceFilter, isRequired: Bool = true) -> PostgresSQL {
         switch filter {
-        case .all(let parts): joined(parts, " AND ", none: "true")
-        case .any(let parts): joined(parts, " OR ", none: "false")
-        case .not(let part): "NOT \(sql: sql(part))"
+        case .all(let parts): joined(parts, " AND ", none: "true", isRequired)
+        case .any(let parts): joined(parts, " OR ", none: "false", false)
+        case .not(let part): "NOT \(sql: sql(part, isRequired: false))"
+        case .condition(.userID, .oneOf(let values)): belongs(toOneOf: values.texts, isRequired)
         case .condition(let field, let test): condition(field, test)
         case .segment: preconditionFailure("segments are expanded before")
         }
     }
 
-    private func joined(_ parts: [AudienceFilter], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
-        joined(parts.map(sql), separator, none: none)
+    private func joined(
+        _ parts: [AudienceFilter], _ separator: PostgresSQL, none: PostgresSQL, _ isRequired: Bool
+    ) -> PostgresSQL {
+        joined(parts.map { sql($0, isRequired: isRequired) }, separator, none: none)
     }
 
     private func joined(_ parts: [PostgresSQL], _ separator: PostgresSQL, none: PostgresSQL) -> PostgresSQL {
@@ -69,9 +74,22 @@ extension AudiencePredicate {
         case .offset: return "\(sql: column(field)) = ANY (\(values.offsets))"
         case .time: return "\(sql: column(field)) = ANY (\(values.times))"
         case .flag: return "\(sql: column(field)) = ANY (\(values.flags.map { $0 ? 2 : 1 as Int64 }))"
-        case .text, .timeZone, .presence, .localTime, .location:
+        case .text, .timeZone, .user, .localTime, .location:
             return "\(sql: column(field)) = ANY (\(values.texts))"
         }
+    }
+
+    /// The wide row has no index on users, `installation_owner` has. Without a user it is false, and never NULL.
+    ///
+    /// Each user is one look-up: for thousands, the planner would rather read all rows. As an array, the ids of the
+    /// installations are looked up in their index; where all rows are read, a hash of them is faster.
+    private func belongs(toOneOf users: [String], _ isRequired: Bool) -> PostgresSQL {
+        let ids: PostgresSQL = """
+            SELECT owned.install_id FROM unnest(\(users)) AS named (id) CROSS JOIN LATERAL (\
+            SELECT o.install_id FROM installation_owner o \
+            WHERE o.app_id = \(app.rawValue) AND o.user_id = named.id AND o.left_at IS NULL OFFSET 0) AS owned
+            """
+        return isRequired ? "install_id = ANY (ARRAY(\(sql: ids)))" : "install_id IN (\(sql: ids))"
     }
 
     private func isSubscribed(toOneOf topics: [Topic]) -> PostgresSQL {

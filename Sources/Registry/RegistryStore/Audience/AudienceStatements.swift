@@ -134,7 +134,7 @@ extension AudienceStatements {
             """
     }
 
-    private var predicate: PostgresSQL { AudiencePredicate(asOf: asOf).sql(audience.filter) }
+    private var predicate: PostgresSQL { AudiencePredicate(app: audience.app, asOf: asOf).sql(audience.filter) }
 
     private func order(of position: AudiencePosition) -> PostgresSQL {
         switch position {

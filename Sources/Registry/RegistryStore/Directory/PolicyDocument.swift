@@ -23,6 +23,7 @@ package struct PolicyDocument: Codable {
     var smallestGroup: Int?
     var receiptRetention: String?
     var notificationsMax: Int?
+    var installationsPerUser: Int?
     var webPushHosts: [String]?
     /// Without members: off. The column has no null, which would be an absent member.
     var feedbackBreaker: Breaker?
@@ -58,6 +59,7 @@ package struct PolicyDocument: Codable {
         smallestGroup = draft.smallestGroup
         receiptRetention = draft.receiptRetention?.description
         notificationsMax = draft.notificationsMax
+        installationsPerUser = draft.installationsPerUser
         webPushHosts = draft.webPushHosts
         feedbackBreaker =
             switch draft.feedbackBreaker {
@@ -97,6 +99,7 @@ package struct PolicyDocument: Codable {
         draft.smallestGroup = smallestGroup
         draft.receiptRetention = try receiptRetention.map { try ISO8601Duration($0) }
         draft.notificationsMax = notificationsMax
+        draft.installationsPerUser = installationsPerUser
         draft.webPushHosts = webPushHosts
         draft.feedbackBreaker = feedbackBreaker.map { stored in
             guard let count = stored.count, let share = stored.share else { return .off }

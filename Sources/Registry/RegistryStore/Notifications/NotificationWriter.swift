@@ -165,13 +165,13 @@ struct LockedBoxes {
             let issued = try boxes[target.installID]?.store(post, index: index, at: now) { () throws(StoreError) in
                 try post.message?.sealer.seal(target.installID, in: target.cell)
             }
-            guard let issued else { continue }
+            guard let issued, let badge = boxes[target.installID]?.badge(of: issued.number, at: now) else { continue }
             if issued.number <= last {
                 repeated += 1
             } else if post.message != nil {
                 handedOut.append((index, target))
             }
-            posted.append(PostedNotification(target: target, issued: issued))
+            posted.append(PostedNotification(target: target, issued: issued, badge: badge))
         }
         return posted
     }

@@ -41,28 +41,48 @@ struct LockedRegistrations {
     func write(_ transaction: PostgresTransaction) async throws -> [Result<RegistrationOutcome, any Error>] {
         let guards = RegistrationGuards(batch)
         let added = Dictionary(creators.map { ($0.registration.address, $0.key) }, uniquingKeysWith: { $1 })
-        var first = LockTimeoutStatements.of(patience) + (guards.map { [$0.lock] } ?? [])
+        var first = LockTimeoutStatements.of(patience)
+        let crowd = try await lockUsers(guards, after: &first, transaction)
         let (sets, losers) = try await lockTypedTokens(after: &first, transaction)
-        let (tokens, installations) = (tokenLocks(adding: added), installationLocks(and: losers))
+        let tokens = tokenLocks(adding: added, and: crowd.candidates)
+        let installations = installationLocks(and: losers + crowd.candidates)
         let reads = [PostgresStatement(RegistrationStatements.now)] + sets + (guards?.reads ?? [])
         let results = try await transaction.execute(first + tokens + installations + reads)
         var rest = results.dropFirst(first.count)
-        let locked = try lockedTokens(rest.prefix(tokens.count), adding: added)
+        let locked = try lockedTokens(
+            rest.prefix(tokens.count), adding: added, areRead: !movers.isEmpty || !crowd.candidates.isEmpty)
         rest = rest.dropFirst(tokens.count)
         let present = try rest.prefix(installations.count).joined().map { try InstallationColumns.decode($0) }
         try checkHolders(locked, of: present)
+        let others = try crowd.limits?.others(than: present, crowd.candidates, locked) ?? [:]
         rest = rest.dropFirst(installations.count)
         let moment = try Moment(rest.removeFirst())
         let typed = sets.isEmpty ? nil : try TypedTokenLocks.sets(rest.removeFirst(), in: app, at: moment.time)
         let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
         let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
-            userChoices: try await userChoices(choices, present, transaction), tokens: typed, now: moment.time,
-            number: moment.number)
+            userChoices: try await userChoices(choices, present, transaction), others: others, tokens: typed,
+            now: moment.time, number: moment.number)
         var (changes, outcomes) = ChangeSet.registering(batch, cells: cells, loaded, present, at: moment.time)
         changes.hold(added)
         try await transaction.commit(changes, at: moment)
         return outcomes
+    }
+
+    /// Locks the buckets of users and sessions (R7). If the policy limits the installations of users, also finds those
+    /// that the batch may supersede.
+    ///
+    /// - Parameter first: sent before, and emptied, or to be sent next with the locks.
+    private func lockUsers(
+        _ guards: RegistrationGuards?, after first: inout [PostgresStatement], _ transaction: PostgresTransaction
+    ) async throws -> (limits: UserLimits?, candidates: [InstallID]) {
+        guard var limits = UserLimits(batch) else {
+            first += guards.map { [$0.lock] } ?? []
+            return (nil, [])
+        }
+        let candidates = try await limits.lock(with: guards, after: first, transaction)
+        first = []
+        return (limits, candidates)
     }
 
     /// If a registration brings typed tokens, locks their buckets.
@@ -101,18 +121,25 @@ struct LockedRegistrations {
         }
     }
 
-    /// - Parameter added: the holders of new tokens.
-    private func tokenLocks(adding added: [TokenAddress: InstallID]) -> [PostgresStatement] {
+    /// - Parameters:
+    ///   - added: the holders of new tokens.
+    ///   - candidates: others that may lose their tokens.
+    private func tokenLocks(
+        adding added: [TokenAddress: InstallID], and candidates: [InstallID]
+    ) -> [PostgresStatement] {
         let added = added.isEmpty ? [] : [HolderStatements.add(added.keys, heldBy: added, in: app)]
-        guard !movers.isEmpty else { return added }
+        guard !movers.isEmpty || !candidates.isEmpty else { return added }
         let new = adders.isEmpty ? [] : [HolderStatements.add(adders.map(\.registration.address), in: app)]
         return added + new
-            + [HolderStatements.lock(movers.map(\.registration.address), of: movers.map(\.key), in: app)]
+            + [
+                HolderStatements.lock(
+                    movers.map(\.registration.address), of: movers.map(\.key) + candidates, in: app)
+            ]
     }
 
     /// None if the batch only creates installations of devices without a keychain id: nobody else sees their rows.
     ///
-    /// - Parameter losers: others that may lose typed tokens.
+    /// - Parameter losers: others that may lose tokens.
     private func installationLocks(and losers: [InstallID]) -> [PostgresStatement] {
         let isFound = { (pending: PendingRegistration) in if case .absent = pending.finding { false } else { true } }
         var ids = (creators.isEmpty ? batch : batch.filter(isFound)).map(\.key.rawValue)
@@ -129,14 +156,16 @@ struct LockedRegistrations {
         ]
     }
 
-    /// - Parameter results: of `tokenLocks`.
+    /// - Parameters:
+    ///   - results: of `tokenLocks`.
+    ///   - areRead: whether the last one reads locked tokens.
     /// - Throws: `LostRace` if one of the tokens of `creators` has a row already.
     private func lockedTokens(
-        _ results: some Collection<PostgresResult>, adding added: [TokenAddress: InstallID]
+        _ results: some Collection<PostgresResult>, adding added: [TokenAddress: InstallID], areRead: Bool
     ) throws -> Set<TokenAddress> {
         var locked = Set(added.keys)
         if !added.isEmpty, results.first?.affectedRows != added.count { throw LostRace() }
-        guard !movers.isEmpty, let rows = results.reversed().first else { return locked }
+        guard areRead, let rows = results.reversed().first else { return locked }
         locked.formUnion(try HolderStatements.holders(rows, in: app).keys)
         return locked
     }

@@ -4,8 +4,8 @@ import PushRegistry
 /// The users and sessions under which a batch's registrations may begin bindings, and what is remembered of them (R7).
 struct RegistrationGuards {
     private let app: AppNumber
-    private let users: [[UInt8]: UserID]
-    private let sessions: [String]
+    let users: [[UInt8]: UserID]
+    let sessions: [String]
     private let bindings: [String: (on: Tombstones.OnInstallation, userSHA256: [UInt8])]
 
     /// Nil if none of the registrations, all of one app, has an owner.

@@ -64,13 +64,14 @@ public struct PostgresUserStore: UserStore {
     }
 
     public func installations(
-        of userID: UserID, in app: AppNumber, after: InstallID?, limit: Int
+        of users: [UserID], in app: AppNumber, after: InstallID?, limit: Int
     ) async throws -> InstallationPage {
         try await resources.storing(app) {
             // The tokens first: of an installation that gets another owner in between, none of the new one are shown.
             let results = try await resources.postgres.read(
                 [UserStatements.tokensOfList, UserStatements.list].map {
-                    PostgresStatement($0, app.rawValue, userID.rawValue, after?.rawValue ?? "", Int64(limit) + 1)
+                    PostgresStatement(
+                        $0, app.rawValue, users.map(\.rawValue), after?.rawValue ?? "", Int64(limit) + 1)
                 })
             let tokens = Dictionary(
                 grouping: try results[0].map { try TypedTokenStatements.decode($0, in: app) }, by: \.holder.installID)

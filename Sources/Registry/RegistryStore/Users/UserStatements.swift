@@ -89,25 +89,33 @@ package enum UserStatements {
         WHERE o.app_id = $1 AND o.user_id = $2 AND o.install_id = k.install_id
         """)
 
-    /// GET …/users/{userId}/installations: lists a user's installations.
+    /// GET …/users/{userId}/installations, POST …/users/installations: up to `$4` bindings of the users `$2`, in their
+    /// order; of the first one those after `$3`. Each user is one look-up in an index.
+    private static let bindings: PostgresSQL = """
+        (SELECT k.number, o.install_id
+            FROM unnest($2::text[]) WITH ORDINALITY AS k (user_id, number)
+            CROSS JOIN LATERAL (
+                SELECT install_id FROM installation_owner
+                WHERE app_id = $1 AND user_id = k.user_id AND left_at IS NULL
+                    AND install_id > CASE WHEN k.number = 1 THEN $3 ELSE '' END
+                ORDER BY install_id LIMIT $4) AS o
+            ORDER BY k.number, o.install_id LIMIT $4)
+        """
+
+    /// Lists the installations of users.
     static let list = PreparedSQL(
         """
         SELECT \(sql: InstallationStatements.recordColumns)
-        FROM installation_owner o
+        FROM \(sql: bindings) AS o
         JOIN installation i ON i.app_id = $1 AND i.install_id = o.install_id
-        WHERE o.app_id = $1 AND o.user_id = $2 AND o.left_at IS NULL AND o.install_id > $3
-        ORDER BY o.install_id LIMIT $4
+        ORDER BY o.number, o.install_id
         """)
 
-    /// GET …/users/{userId}/installations: reads the typed tokens of the same installations that are not held, since
-    /// senders read them here.
+    /// Reads the typed tokens of the same installations that are not held, since senders read them here.
     static let tokensOfList = PreparedSQL(
         """
         SELECT \(sql: TypedTokenStatements.columns)
-        FROM (
-            SELECT install_id FROM installation_owner
-            WHERE app_id = $1 AND user_id = $2 AND left_at IS NULL AND install_id > $3
-            ORDER BY install_id LIMIT $4) AS o
+        FROM \(sql: bindings) AS o
         JOIN typed_token t ON t.app_id = $1 AND t.install_id = o.install_id AND NOT t.held
         """)
 }

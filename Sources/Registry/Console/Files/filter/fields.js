@@ -7,7 +7,7 @@ const settings = ['notSupported', 'disabled', 'enabled', 'unknown'];
 const kinds = {
   systemName: 'text', osVersion: 'version', deviceModel: 'text', appVersion: 'version', provider: 'choice',
   locale: 'locale', language: 'text', region: 'text', timeZone: 'timeZone', utcOffset: 'offset', localTime: 'localTime',
-  location: 'location', topic: 'topic', lastSeenAt: 'time', createdAt: 'time', userId: 'presence', carrier: 'text',
+  location: 'location', topic: 'topic', lastSeenAt: 'time', createdAt: 'time', userId: 'user', carrier: 'text',
   appStore: 'text', authorizationStatus: 'choice', soundSetting: 'choice', badgeSetting: 'choice',
   alertSetting: 'choice', notificationCenterSetting: 'choice', lockScreenSetting: 'choice', carPlaySetting: 'choice',
   criticalAlertSetting: 'choice', announcementSetting: 'choice', alertStyle: 'choice', showPreviewsSetting: 'choice',
@@ -55,7 +55,7 @@ export function operatorsOf(field) {
   switch (kinds[field]) {
     case 'version': case 'offset': return [...equality, ...order, ...existence];
     case 'time': return ['within', ...order, ...equality, ...existence];
-    case 'presence': return existence;
+    case 'user': return [...existence, ...equality];
     case 'localTime': return ['between'];
     case 'location': return ['near', ...existence];
     case 'topic': return equality;
@@ -65,7 +65,7 @@ export function operatorsOf(field) {
 
 /** Whether a breakdown accepts the field. */
 export function isDiscrete(field) {
-  return !['time', 'presence', 'localTime', 'location'].includes(kinds[field]);
+  return !['time', 'user', 'localTime', 'location'].includes(kinds[field]);
 }
 
 /** Whether counts by the field come from the roll-up: they are fast however large the fleet. */

@@ -55,8 +55,8 @@ export function operatorWords(field, operator) {
   return t(specials.has(special) ? special : `operator.${operator}`);
 }
 const specials = new Set([
-  'operator.gte.time', 'operator.gt.time', 'operator.lte.time', 'operator.lt.time', 'operator.known.presence',
-  'operator.unknown.presence', 'operator.is.topic', 'operator.isNot.topic',
+  'operator.gte.time', 'operator.gt.time', 'operator.lte.time', 'operator.lt.time', 'operator.known.user',
+  'operator.unknown.user', 'operator.is.topic', 'operator.isNot.topic',
 ]);
 
 function groupInWords({mode, children}, isInner) {

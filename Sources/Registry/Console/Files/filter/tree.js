@@ -203,7 +203,7 @@ function runs(nodes) {
 function condition(rows) {
   const [only] = rows;
   if (rows.length === 1 && only.operator === 'is') {
-    return {name: only.field, write: () => (only.values.length === 1 ? only.values[0] : only.values)};
+    return {name: only.field, write: () => (isPlain(only) ? only.values[0] : only.values)};
   }
   return {name: only.field, write: (pointer, places) => Object.fromEntries(rows.map((row) => {
     places.push({pointer: `${pointer}/${operatorName(row)}`, id: row.id});
@@ -211,18 +211,24 @@ function condition(rows) {
   }))};
 }
 
-function operatorName({operator, values}) {
-  switch (operator) {
-    case 'is': return values.length === 1 ? 'eq' : 'in';
-    case 'isNot': return values.length === 1 ? 'ne' : 'nin';
+/** Ids of users are always lists. */
+function isPlain({field, values}) {
+  return values.length === 1 && kindOf(field) !== 'user';
+}
+
+function operatorName(row) {
+  switch (row.operator) {
+    case 'is': return isPlain(row) ? 'eq' : 'in';
+    case 'isNot': return isPlain(row) ? 'ne' : 'nin';
     case 'known': case 'unknown': return 'exists';
-    default: return operator;
+    default: return row.operator;
   }
 }
 
-function operand({operator, values}) {
+function operand(row) {
+  const {operator, values} = row;
   switch (operator) {
-    case 'is': case 'isNot': return values.length === 1 ? values[0] : values;
+    case 'is': case 'isNot': return isPlain(row) ? values[0] : values;
     case 'known': return true;
     case 'unknown': return false;
     case 'between': return values;

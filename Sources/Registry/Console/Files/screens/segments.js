@@ -131,7 +131,7 @@ function usersOf(segments) {
   const users = new Map();
   for (const {name, filter} of segments) {
     for (const node of nodesOf(treeOf(filter))) {
-      if (node.kind === 'segment') users.set(node.name, [...(users.get(node.name) ?? []), name]);
+      if (node.kind === 'segment' && node.name !== name) users.set(node.name, [...(users.get(node.name) ?? []), name]);
     }
   }
   return users;

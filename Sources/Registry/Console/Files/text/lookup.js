@@ -165,6 +165,10 @@ export const lookupTexts = {
     'Another installation registered its token; it has none any more.',
     'Eine andere Installation registrierte ihr Token; sie hat keines mehr.',
   ],
+  'event.superseded.limit': [
+    'Its user has more installations than the policy allows; it was not seen for the longest.',
+    'Ihr Benutzer hat mehr Installationen, als die Richtlinie erlaubt; sie war am längsten nicht zu sehen.',
+  ],
   'event.superseded.reinstalled': [
     'The app was installed anew; this older installation was retired.',
     'Die App wurde neu installiert; diese ältere Installation wurde abgelöst.',

@@ -163,6 +163,7 @@ export const operationsTexts = {
   'ops.member.storeAdvertisingId': ['Store the advertising id', 'Werbe-ID speichern'],
   'ops.member.smallestGroup': ['Smallest group', 'Kleinste Gruppe'],
   'ops.member.notificationsMax': ['Waiting notifications', 'Wartende Mitteilungen'],
+  'ops.member.installationsPerUser': ['Active installations of a user', 'Aktive Installationen eines Benutzers'],
   'ops.member.feedbackBreaker': ['Breaker for feedback (JSON)', 'Sicherung gegen Störungen (JSON)'],
   'ops.member.jwksURL': ['URL of the key set', 'URL des Schlüsselsatzes'],
   'ops.member.jwks': ['Key set (JSON)', 'Schlüsselsatz (JSON)'],
@@ -189,6 +190,7 @@ export const operationsTexts = {
     'Kleinere Gruppen einer Nachricht sieht das Marketing nicht.',
   ],
   'ops.hint.notificationsMax': ['Of one installation.', 'Je Installation.'],
+  'ops.hint.installationsPerUser': ['Empty: any number.', 'Leer: beliebig viele.'],
   'ops.hint.feedbackBreaker': ['Empty: off.', 'Leer: aus.'],
   'ops.hint.jwks': [
     'Secrets are never shown. A key without one keeps the stored one.',

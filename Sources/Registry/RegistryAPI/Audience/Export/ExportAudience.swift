@@ -27,7 +27,7 @@ extension RegistryService {
                     try ExportOptions(root, names, call.caller)
                 }
             }
-            let (audience, options) = (try await audience(body, of: call.app), body.options)
+            let (audience, options) = (try await audience(body, for: call), body.options)
             var message: HandedOutMessage?
             if let reference = options.message { message = try await handedOut(reference, for: body.filter, by: call) }
             let encoder = ExportEncoder(

@@ -73,8 +73,10 @@ extension AudienceField {
 
 extension ConditionReader {
     private func values(_ value: JSONValue) -> [AudienceValue] {
-        guard value.kind != .null, let array = value.array(elementsMax: .max) else { return [] }
-        return array.compactMap { compared($0) }
+        let elementsMax = field == .userID ? AudienceFilter.usersMax : .max
+        guard value.kind != .null, let array = value.array(elementsMax: elementsMax) else { return [] }
+        // Notes on thousands of ids would help nobody.
+        return array.compactMap { field == .userID ? self.value($0) : compared($0) }
     }
 
     private func compared(_ value: JSONValue) -> AudienceValue? {

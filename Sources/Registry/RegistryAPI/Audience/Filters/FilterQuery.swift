@@ -68,6 +68,7 @@ struct FilterQuery {
             let comparison = parts.count == 1 ? .eq : AudienceOperator(rawValue: String(parts[1])),
             comparison != .near
         else { throw .query(name, "unknown-parameter", hint(for: name)) }
+        guard field != .userID || comparison == .exists else { throw .query(name, "unknown-parameter", byPost) }
         func list(_ values: [String]) -> String {
             "[\(values.map { json($0, field.kind) }.joined(separator: ","))]"
         }
@@ -91,6 +92,12 @@ struct FilterQuery {
         let reader: [AudienceOperator: AudienceOperator] = [.eq: .in, .ne: .nin]
         return #"{"\#(field.rawValue)":{"\#((reader[comparison] ?? comparison).rawValue)":\#(operand)}}"#
     }
+
+    /// Proxies log queries, and limit their length.
+    private static let byPost = """
+        A query does not compare with user ids: POST /v1/apps/{app}/audience/count takes \
+        {"filter": {"userId": {"in": ["alice"]}}}.
+        """
 
     private static func hint(for name: String) -> String {
         let names = members + ["segment"] + AudienceField.allCases.map(\.rawValue)

@@ -22,9 +22,7 @@ final class FilterReader {
     /// Meaningless if the document has a fault.
     func filter(_ value: JSONValue) -> AudienceFilter {
         let filter = filter(value, depth: 1)
-        if filter.valueCount > AudienceFilter.valuesMax {
-            value.refuse(.tooManyValues, "A filter may have at most \(AudienceFilter.valuesMax) values.")
-        }
+        if filter.size.isTooLarge { value.refuse(.tooManyValues, AudienceFilter.sizeLimit + ".") }
         return filter
     }
 
@@ -72,6 +70,11 @@ struct FilterLocations: Sendable {
     /// The first condition on `authorizationStatus`.
     let authorization: String?
     let values: [(ComparedValue, String)]
+}
+
+extension AudienceFilter {
+    /// For errors.
+    static let sizeLimit = "A filter may have at most \(valuesMax) values and \(usersMax) user ids"
 }
 
 extension AudienceOperator {

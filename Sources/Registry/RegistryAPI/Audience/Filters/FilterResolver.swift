@@ -19,6 +19,12 @@ struct FilterResolver: Sendable {
         }
     }
 
+    /// Whether a saved filter compares with ids of users. Those of segments that it names are missing.
+    func namesUsers(_ text: String) throws -> Bool {
+        let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
+        return FilterReader(vocabulary: vocabulary).filter(document.root).namesUsers
+    }
+
     /// Parses a saved filter. It was valid when it was saved, and its topics cannot be deleted.
     func saved(_ text: String) throws -> AudienceFilter {
         let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)

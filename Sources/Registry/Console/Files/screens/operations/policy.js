@@ -158,7 +158,8 @@ const memberGroups = {
   retention: of('duration', ['retention', 'receiptRetention', 'sessionTombstones']),
   privacy: [
     ...of('flag', ['storeAdvertisingId']), ...of('count', ['smallestGroup'], 1_000_000),
-    ...of('count', ['notificationsMax'], 1_000), ...of('json', ['feedbackBreaker']),
+    ...of('count', ['notificationsMax'], 1_000), ...of('optionalCount', ['installationsPerUser'], 1_000),
+    ...of('json', ['feedbackBreaker']),
   ],
   signIn: [
     ...of('text', ['jwksURL'], 2_048), ...of('json', ['jwks']),
@@ -246,6 +247,10 @@ const editors = {
   count(value, {max}) {
     const node = numeric(value, {min: 1, max});
     return {node, read: () => whole(node)};
+  },
+  optionalCount(value, {max}) {
+    const node = numeric(value, {min: 1, max});
+    return {node, read: () => (node.value === '' && !node.validity.badInput ? null : whole(node))};
   },
   text(value, {max}) {
     const node = textual(value, {maxlength: max});
