@@ -5,8 +5,8 @@ import PushRegistry
 /// batch.
 ///
 /// Registrations of these users lock their buckets exclusively, so that no other registration makes one of their
-/// installations active. Then the store reads which are active, and locks those that have not been seen for the longest.
-/// The rules decide (`LockedInstallations`).
+/// installations active. Then the store reads which are active, and locks those that have not been seen for the
+/// longest. The rules decide (`LockedInstallations`).
 struct UserLimits {
     /// The most installations by which a user may exceed the limit that one transaction supersedes: a policy may have
     /// got the limit when users had any number of installations.
