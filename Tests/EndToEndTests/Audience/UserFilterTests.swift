@@ -20,6 +20,8 @@ extension EndToEnd {
             // Without a user, an installation meets `nin`, as without a value of any other field.
             #expect(try await app.count(["userId": ["nin": ["alice"]]]) == 2)
             #expect(try await app.count(["userId": ["nin": ["alice"], "exists": true]]) == 1)
+            let others: JSON = ["filter": ["userId": ["nin": ["alice"]]], "explain": true]
+            #expect(try await app.ask("count", others).json["explain"]["path"] == "scan")
             #expect(try await app.count(["any": [["userId": ["bob"]], ["locale": "fr"]]]) == 2)
             let filter: JSON = ["filter": ["not": ["userId": ["nin": ["alice"]]], "locale": "de"]]
             let list = try await app.ask("installations", filter).json["installations"].array

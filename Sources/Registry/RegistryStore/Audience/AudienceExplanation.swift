@@ -11,7 +11,7 @@ enum AudienceExplanation {
         let nodes = plans?.first?["Plan"].map(nodes(of:)) ?? []
         let scans = nodes.filter { ($0["Relation Name"] as? String) == "installation" }
         let found = nodes.filter(isSelective)
-        guard let scan = scans.first, !found.isEmpty else {
+        guard let scan = scans.first, !found.isEmpty, !readsAll(scan) else {
             return AudiencePlan(path: .scan, estimatedRows: tableRows)
         }
         return AudiencePlan(path: .index, estimatedRows: max(rows(scan), found.map(rows).max() ?? 0))
@@ -21,6 +21,11 @@ enum AudienceExplanation {
     private static func isSelective(_ node: [String: Any]) -> Bool {
         guard let condition = node["Index Cond"] as? String else { return false }
         return condition.contains(" AND ") || !condition.contains("app_id")
+    }
+
+    /// An index may find what a filter excludes, and then all installations are read.
+    private static func readsAll(_ scan: [String: Any]) -> Bool {
+        scan["Node Type"] as? String == "Seq Scan" || scan["Index Name"] != nil && !isSelective(scan)
     }
 
     private static func rows(_ node: [String: Any]) -> Int64 {
