@@ -36,6 +36,10 @@ enum AudienceSessionStatements {
 
     // MARK: Exports
 
+    /// POST …/audience/export with a kind: lets the planner look up the installations of the tokens, in the order of
+    /// their ids. By its default it would rather read all installations and sort.
+    static let lookUpInstallations = PreparedSQL("SELECT set_config('random_page_cost', '1.1', true)")
+
     /// POST …/audience/export: limits the time of the export's statement.
     static func limitTime(_ duration: Duration) -> PostgresStatement {
         let milliseconds = "\(Int64(duration / .milliseconds(1)))"

@@ -256,6 +256,9 @@ extension PostgresAudienceStore {
         try await sessions.withMoment(of: audience.app) { connection, moment in
             let asOf = moment.asOf
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
+            if audience.tokens != nil {
+                _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.lookUpInstallations))
+            }
             let copy = ExportCopy(connection: connection, deadline: deadline)
             try await copy.read(statements.export(columns, from: position), consume)
             _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.commit))
