@@ -73,6 +73,9 @@ struct VerifierTests {
         Damage(["typed-token-count"], typedToken(of: ["b"], names: 17), undone: "DELETE FROM typed_token"),
         Damage([], typedToken(of: ["b"], names: 16), undone: "SELECT 1"),
         Damage(
+            ["held-token"], "UPDATE typed_token SET held_at = '2000-01-01'",
+            undone: "UPDATE typed_token SET held_at = now()"),
+        Damage(
             ["typed-token-digest"], "UPDATE typed_token SET token = token || 'ff' WHERE name = '1'",
             undone: "DELETE FROM typed_token"),
     ]
@@ -80,8 +83,10 @@ struct VerifierTests {
     /// Gives installations one and the same token, under a number of names. The roll-up does not count it: it is held.
     private static func typedToken(of installIDs: [String], names: Int32 = 1) -> PostgresStatement {
         """
-        INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at, held)
-        SELECT app_id, install_id, 'voip', n::text, 'apns', 'abababababababab', sha256('abababababababab'), now(), true
+        INSERT INTO typed_token
+            (app_id, install_id, kind, name, provider, token, token_sha256, received_at, held, held_at)
+        SELECT app_id, install_id, 'voip', n::text, 'apns', 'abababababababab', sha256('abababababababab'), now(),
+            true, now()
         FROM installation, generate_series(1, \(names)) AS n WHERE install_id = ANY (\(installIDs))
         """
     }
@@ -330,6 +335,11 @@ extension TestStores {
         try await register("eventless", token: "eeeeeeeeeeeeeeee")
         _ = try await sql("DELETE FROM token_event WHERE install_id = 'eventless'")
         for statement in VerifierTests.message { _ = try await sql(statement) }
+        _ = try await sql(
+            """
+            INSERT INTO feedback_breaker (app_id, provider, kind, hour_began, dead, held_since, last_held_at)
+            SELECT id, 'apns', 'voip', now(), 0, '2020-01-01', now() FROM app
+            """)
         try await waitTwoDays()
     }
 

@@ -146,8 +146,8 @@ extension ConsoleTests {
             let pairs = [
                 "registered.firstRegistration", "registered.sessionChanged", "registered.ownerChanged",
                 "rotated.tokenChanged", "rotated.respelled", "takenOver.tokenMoved", "takenOver.ownerChanged",
-                "reactivated.comeback",
-                "reactivated.cleanupUndone", "superseded.tokenMoved", "superseded.reinstalled", "loggedOut.loggedOut",
+                "reactivated.comeback", "reactivated.cleanupUndone", "superseded.tokenMoved", "superseded.reinstalled",
+                "superseded.limit", "loggedOut.loggedOut",
                 "loggedOut.userLoggedOut", "logoutIgnored.outdatedLogout", "sessionEnded.sessionEnded",
                 "sessionEnded.sessionExpired", "unregistered.tokenDead", "unregistered.suspectSilent",
                 "unregistered.feedbackBreaker", "suspect.feedbackBreaker", "reactivated.feedbackRestored",

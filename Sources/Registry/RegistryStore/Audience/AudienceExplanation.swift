@@ -23,9 +23,13 @@ enum AudienceExplanation {
         return condition.contains(" AND ") || !condition.contains("app_id")
     }
 
-    /// An index may find what a filter excludes, and then all installations are read.
+    /// An index may find what a filter excludes, and then all installations are read. The indexes of a bitmap are below
+    /// the scan, beside subplans of the filter.
     private static func readsAll(_ scan: [String: Any]) -> Bool {
-        scan["Node Type"] as? String == "Seq Scan" || scan["Index Name"] != nil && !isSelective(scan)
+        let bitmaps = (scan["Plans"] as? [[String: Any]] ?? []).filter {
+            $0["Parent Relationship"] as? String == "Outer"
+        }
+        return !([scan] + bitmaps.flatMap(nodes(of:))).contains(where: isSelective)
     }
 
     private static func rows(_ node: [String: Any]) -> Int64 {
