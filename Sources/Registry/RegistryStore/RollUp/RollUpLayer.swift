@@ -67,8 +67,9 @@ extension RollUpLayer {
 
     /// An expression: the layer of the typed token `t`.
     static let ofToken: PostgresSQL = {
-        let cases = TokenKind.allCases.map { "WHEN '\($0.rawValue)' THEN \(tokens(of: $0))" }
-        return "CASE t.kind \(sql: PostgresSQL(trusted: cases.joined(separator: " "))) END"
+        // Citus sends `CASE t.kind WHEN …` to its nodes in a form that they do not understand.
+        let cases = TokenKind.allCases.map { "WHEN t.kind = '\($0.rawValue)' THEN \(tokens(of: $0))" }
+        return "CASE \(sql: PostgresSQL(trusted: cases.joined(separator: " "))) END"
     }()
 
     /// An expression: when the typed token `t` or the session of its installation expires.
