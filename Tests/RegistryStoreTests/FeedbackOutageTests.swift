@@ -136,28 +136,28 @@ struct FeedbackOutageTests {
         }
     }
 
-    /// Forty calls of one item at once: not one more passes than the share allows.
+    /// 32 calls of one item at once, as many as may wait: not one more passes than the share allows.
     @Test func calls_atTheSameTime_doNotPassTogether() async throws {
         try await TestStores.with { stores in
             let app = try app(stores, count: 0, share: 0.25)
             for round in 0..<3 {
                 if round == 0 {
-                    try await register(40, stores)
+                    try await register(32, stores)
                 } else {
                     _ = try await stores.sql("DELETE FROM feedback_breaker")
-                    for number in 0..<40 { try await stores.register("phone-\(number)", token: token(number)) }
+                    for number in 0..<32 { try await stores.register("phone-\(number)", token: token(number)) }
                     try await stores.waitTwoDays()
                 }
                 let outcomes = try await withThrowingTaskGroup(of: FeedbackCounts.self) { group in
-                    for number in 0..<40 { group.addTask { try await report([number], to: app, stores) } }
+                    for number in 0..<32 { group.addTask { try await report([number], to: app, stores) } }
                     return try await group.reduce(into: [0, 0]) { sums, counts in
                         sums[0] += counts[.unregistered]
                         sums[1] += counts[.held]
                     }
                 }
-                #expect(outcomes == [10, 30])
+                #expect(outcomes == [8, 24])
                 let row = try await stores.sql("SELECT dead, held_since IS NOT NULL FROM feedback_breaker")[0]
-                #expect(try row.decode(0, as: Int64.self) == 40 && row.decode(1, as: Bool.self))
+                #expect(try row.decode(0, as: Int64.self) == 32 && row.decode(1, as: Bool.self))
             }
             try await stores.expectIntact()
         }

@@ -33,10 +33,6 @@ struct RollUpWriter {
         case 10, 11: try? await logOut()
         case 12: try? await erase()
         case 13, 14: try? await judge()
-        case 20, 21: try? await changeToken()
-        case 22: try? await judgeToken()
-        case 23: try? await hold()
-        case 24: try? await deleteExpired()
         case 15: try? await stores.change("DELETE FROM installation WHERE install_id = \(installID)")
         case 16, 17:
             try? await stores.change(
@@ -46,6 +42,10 @@ struct RollUpWriter {
                     revision = revision + 1
                 WHERE session_id IS NOT NULL
                 """)
+        case 18, 19: try? await changeToken()
+        case 20: try? await judgeToken()
+        case 21: try? await hold()
+        case 22: try? await deleteExpired()
         default:
             try? await stores.change(
                 """
