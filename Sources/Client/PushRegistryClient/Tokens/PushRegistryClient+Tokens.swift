@@ -17,6 +17,7 @@ extension PushRegistryClient {
     /// Reports the token that updates an activity: each element of its `pushTokenUpdates`.
     ///
     /// - Parameters:
+    ///   - liveActivityToken: the bytes, as ActivityKit passes them.
     ///   - activity: what the sender calls the activity, such as the number of a trip, or its id.
     ///   - expiresAt: when the activity ends at the latest. Nil means 12 hours from now.
     /// - Returns: as `didReceive(pushToStartToken:)`.
@@ -31,6 +32,8 @@ extension PushRegistryClient {
     /// expire, the one that was reported first.
     ///
     /// - Parameters:
+    ///   - token: the bytes, as the framework passes them.
+    ///   - kind: what the token is for.
     ///   - name: distinguishes tokens of one kind, and is required for `liveActivity`: 1 to 128 visible ASCII
     ///     characters, other than `-`, `.` and `..`.
     ///   - expiresAt: from then on, the registry does not hand it out. Nil means 12 hours from now for `liveActivity`,
