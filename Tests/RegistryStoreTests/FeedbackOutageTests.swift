@@ -27,12 +27,6 @@ struct FeedbackOutageTests {
         try await stores.waitTwoDays()
     }
 
-    private func app(_ stores: TestStores, count: Int64, share: Double) throws -> App {
-        var draft = AppPolicy.Draft()
-        draft.feedbackBreaker = .limits(FeedbackBreaker(count: count, share: share))
-        return App(number: stores.app.number, id: stores.app.id, policy: try AppPolicy(draft))
-    }
-
     private func report(_ numbers: some Sequence<Int>, to app: App, _ stores: TestStores) async throws -> FeedbackCounts
     {
         let items = try numbers.map { try stores.item(token($0)) }
@@ -44,39 +38,13 @@ struct FeedbackOutageTests {
         return try Dictionary(uniqueKeysWithValues: rows.map { (try $0.decode(0), try $0.decode(1, as: Int.self)) })
     }
 
-    private func repair(
-        _ decision: FeedbackRepair.Decision, isDryRun: Bool = false, _ stores: TestStores
-    ) async throws -> Int {
-        try await stores.feedback.repair(
-            FeedbackRepair(of: stores.app.number, provider: .apns, decision, isDryRun: isDryRun, actor: "admin:test"))
-    }
-
-    private func openBreakers(_ stores: TestStores) async throws -> [String] {
-        let breakers = OpenBreakers()
-        try await breakers.refresh(stores.postgres)
-        return breakers.names(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
-    }
-
     /// Four senders report 40 % of the installations.
     private func outage(_ stores: TestStores) async throws -> (app: App, reported: Int, believed: Int) {
-        let app = try app(stores, count: 100, share: 0.05)
+        let app = try stores.app(breakingAbove: 100, share: 0.05)
         try await register(Self.count, stores)
         let reported = Self.count * 2 / 5
-        let totals = try await withThrowingTaskGroup(of: [Int].self) { group in
-            for sender in 0..<4 {
-                group.addTask {
-                    let own = (0..<reported).filter { $0 % 4 == sender }
-                    var sums = [0, 0]
-                    for start in stride(from: 0, to: own.count, by: 50) {
-                        let counts = try await report(own[start..<min(start + 50, own.count)], to: app, stores)
-                        sums = [sums[0] + counts[.unregistered], sums[1] + counts[.held]]
-                    }
-                    return sums
-                }
-            }
-            return try await group.reduce(into: [0, 0]) { sums, own in
-                for index in 0...1 { sums[index] += own[index] }
-            }
+        let totals = try await stores.outage(of: reported, by: 4, inCallsOf: 50) {
+            try await report($0, to: app, stores)
         }
         let believed = max(100, Self.count / 20)
         #expect(totals == [believed, reported - believed])
@@ -92,7 +60,7 @@ struct FeedbackOutageTests {
                 try await states(stores) == [
                     "active": Self.count - reported, "unregistered": believed, "suspect": reported - believed,
                 ])
-            #expect(try await openBreakers(stores) == ["feedback:com.example.mail:apns"])
+            #expect(try await stores.openBreakers() == ["feedback:com.example.mail:apns"])
             // Senders repeat what they have reported.
             let again = try await report(0..<100, to: app, stores)
             #expect(again[.ignored] == 100)
@@ -104,11 +72,11 @@ struct FeedbackOutageTests {
                 UPDATE installation SET generation = generation + 1, revision = revision + 1
                 WHERE install_id = 'phone-2'
                 """)
-            #expect(try await repair(.restore(since: began), isDryRun: true, stores) == reported - 3)
-            #expect(try await repair(.restore(since: began), stores) == reported - 3)
-            #expect(try await repair(.restore(since: began), stores) == 0)
+            #expect(try await stores.repair(.restore(since: began), isDryRun: true) == reported - 3)
+            #expect(try await stores.repair(.restore(since: began)) == reported - 3)
+            #expect(try await stores.repair(.restore(since: began)) == 0)
             #expect(try await states(stores)["active"] == Self.count - 1)
-            #expect(try await openBreakers(stores) == [])
+            #expect(try await stores.openBreakers() == [])
             let page = try #require(try await stores.events.events(of: stores.key("phone-3"), before: nil, limit: 1))
             #expect(page.events.first?.kind == "reactivated" && page.events.first?.reason == "feedbackRestored")
             #expect(page.events.first?.actor == "admin:test")
@@ -122,16 +90,16 @@ struct FeedbackOutageTests {
             let last: String = try await stores.sql(
                 "SELECT install_id FROM installation WHERE state = 'suspect' ORDER BY 1 LIMIT 1")[0].decode(0)
             try await stores.register(last, token: token(try #require(Int(last.dropFirst(6)))))
-            #expect(try await repair(.release, isDryRun: true, stores) == held - 1)
+            #expect(try await stores.repair(.release, isDryRun: true) == held - 1)
             #expect(try await states(stores)["suspect"] == held - 1)
-            #expect(try await repair(.release, stores) == held - 1)
+            #expect(try await stores.repair(.release) == held - 1)
             #expect(try await states(stores) == ["active": Self.count - reported + 1, "unregistered": reported - 1])
-            #expect(try await openBreakers(stores) == [])
-            #expect(try await repair(.release, stores) == 0)
+            #expect(try await stores.openBreakers() == [])
+            #expect(try await stores.repair(.release) == 0)
             try await stores.expectIntact()
             // They can still be restored.
             let since = try #require(Timestamp("2026-01-01T00:00:00Z"))
-            #expect(try await repair(.restore(since: since), stores) == reported - 1)
+            #expect(try await stores.repair(.restore(since: since)) == reported - 1)
             try await stores.expectIntact()
         }
     }
@@ -139,7 +107,7 @@ struct FeedbackOutageTests {
     /// 32 calls of one item at once, as many as may wait: not one more passes than the share allows.
     @Test func calls_atTheSameTime_doNotPassTogether() async throws {
         try await TestStores.with { stores in
-            let app = try app(stores, count: 0, share: 0.25)
+            let app = try stores.app(breakingAbove: 0, share: 0.25)
             for round in 0..<3 {
                 if round == 0 {
                     try await register(32, stores)
@@ -165,7 +133,7 @@ struct FeedbackOutageTests {
 
     @Test func nextHour_believesAgain() async throws {
         try await TestStores.with { stores in
-            let app = try app(stores, count: 2, share: 0.1)
+            let app = try stores.app(breakingAbove: 2, share: 0.1)
             try await register(10, stores)
             let first = try await report(0..<4, to: app, stores)
             #expect(first[.unregistered] == 2 && first[.held] == 2 && first.opened == [.init(.apns)])
@@ -176,10 +144,10 @@ struct FeedbackOutageTests {
                 UPDATE feedback_breaker SET hour_began = hour_began - interval '1 hour',
                     held_since = held_since - interval '1 hour', last_held_at = last_held_at - interval '1 hour'
                 """)
-            #expect(try await openBreakers(stores) == [])
+            #expect(try await stores.openBreakers() == [])
             #expect(try await report([5], to: app, stores)[.unregistered] == 1)
             // What an earlier hour holds is still there.
-            #expect(try await repair(.release, stores) == 3)
+            #expect(try await stores.repair(.release) == 3)
             try await stores.expectIntact()
         }
     }
@@ -187,7 +155,7 @@ struct FeedbackOutageTests {
     @Test func heldVerdict_thatNobodyCouldRelease_isFound() async throws {
         try await TestStores.with { stores in
             try await register(2, stores)
-            #expect(try await report(0..<2, to: try app(stores, count: 0, share: 0.5), stores)[.held] == 1)
+            #expect(try await report(0..<2, to: try stores.app(breakingAbove: 0, share: 0.5), stores)[.held] == 1)
             try await stores.expectIntact()
             _ = try await stores.sql("UPDATE feedback_breaker SET held_since = NULL, last_held_at = NULL")
             let report = try await RegistryVerifier(stores.configuration).verify()

@@ -30,12 +30,6 @@ struct TypedOutageTests {
         }
     }
 
-    private func app(_ stores: TestStores, count: Int64 = 20, share: Double = 0.05) throws -> App {
-        var draft = AppPolicy.Draft()
-        draft.feedbackBreaker = .limits(FeedbackBreaker(count: count, share: share))
-        return App(number: stores.app.number, id: stores.app.id, policy: try AppPolicy(draft))
-    }
-
     private func report(
         _ numbers: some Sequence<Int>, to app: App, kind: TokenKind = .voip, _ stores: TestStores
     ) async throws -> FeedbackCounts {
@@ -51,42 +45,13 @@ struct TypedOutageTests {
 
     /// Eight senders report 160 of the 400 VoIP tokens.
     private func outage(_ stores: TestStores) async throws -> App {
-        let app = try app(stores)
+        let app = try stores.app(breakingAbove: 20, share: 0.05)
         try await registerAll(stores)
-        let totals = try await withThrowingTaskGroup(of: [Int].self) { group in
-            for sender in 0..<8 {
-                group.addTask {
-                    let own = (0..<Self.reported).filter { $0 % 8 == sender }
-                    var sums = [0, 0]
-                    for start in stride(from: 0, to: own.count, by: 3) {
-                        let counts = try await report(own[start..<min(start + 3, own.count)], to: app, stores)
-                        sums = [sums[0] + counts[.unregistered], sums[1] + counts[.held]]
-                    }
-                    return sums
-                }
-            }
-            return try await group.reduce(into: [0, 0]) { sums, own in
-                for index in 0...1 { sums[index] += own[index] }
-            }
+        let totals = try await stores.outage(of: Self.reported, by: 8, inCallsOf: 3) {
+            try await report($0, to: app, stores)
         }
         #expect(totals == [Self.believed, Self.reported - Self.believed])
         return app
-    }
-
-    private func repair(
-        _ decision: FeedbackRepair.Decision, of provider: Provider = .apns, isDryRun: Bool = false,
-        _ stores: TestStores
-    ) async throws -> Int {
-        try await stores.feedback.repair(
-            FeedbackRepair(of: stores.app.number, provider: provider, decision, isDryRun: isDryRun, actor: "admin:t"))
-    }
-
-    private func isOpen(_ stores: TestStores) async throws -> Bool {
-        let breakers = OpenBreakers()
-        try await breakers.refresh(stores.postgres)
-        let names = breakers.names(of: DirectorySnapshot(version: 1, apps: [stores.app], keys: []))
-        #expect(names.isEmpty || names == ["feedback:com.example.mail:apns"])
-        return !names.isEmpty
     }
 
     private func handedOut(_ kind: TokenKind, _ stores: TestStores) async throws -> Int {
@@ -114,7 +79,7 @@ struct TypedOutageTests {
             try #require(held.count == Self.reported - Self.believed)
             #expect(try await handedOut(.voip, stores) == Self.count - Self.reported)
             #expect(try await handedOut(.widget, stores) == Self.count)
-            #expect(try await isOpen(stores))
+            #expect(try await stores.openBreakers() == ["feedback:com.example.mail:apns"])
             try await stores.expectIntact()
             // Senders repeat what they have reported, and another kind has an hour of its own.
             #expect(try await report(held, to: app, stores)[.ignored] == held.count)
@@ -126,16 +91,16 @@ struct TypedOutageTests {
             try await stores.waitTwoDays()
             #expect(try await stores.judge(["aaaaaaaaaa" + String(100_000_000 + held[2])])[.unregistered] == 1)
             #expect(try await self.held(stores) == Array(held[3...]))
-            #expect(try await repair(.restore(since: try await time(stores)), stores) == 0)
-            #expect(try await repair(.restore(since: began), of: .apnsSandbox, stores) == 0)
+            #expect(try await stores.repair(.restore(since: time(stores))) == 0)
+            #expect(try await stores.repair(.restore(since: began), of: .apnsSandbox) == 0)
             // The main token is restored, too, without its set.
-            #expect(try await repair(.restore(since: began), isDryRun: true, stores) == held.count - 2)
+            #expect(try await stores.repair(.restore(since: began), isDryRun: true) == held.count - 2)
             #expect(try await self.held(stores).count == held.count - 3)
-            #expect(try await isOpen(stores))
-            #expect(try await repair(.restore(since: began), stores) == held.count - 2)
-            #expect(try await repair(.restore(since: began), stores) == 0)
+            #expect(try await stores.openBreakers() == ["feedback:com.example.mail:apns"])
+            #expect(try await stores.repair(.restore(since: began)) == held.count - 2)
+            #expect(try await stores.repair(.restore(since: began)) == 0)
             #expect(try await self.held(stores).isEmpty)
-            #expect(try await !isOpen(stores))
+            #expect(try await stores.openBreakers() == [])
             #expect(try await handedOut(.voip, stores) == Self.count - Self.believed - 1)
             try await stores.expectIntact()
         }
@@ -146,12 +111,12 @@ struct TypedOutageTests {
             _ = try await outage(stores)
             let held = try await held(stores)
             #expect(try await register(held[0], stores).status == .updated)
-            #expect(try await repair(.release, isDryRun: true, stores) == held.count - 1)
+            #expect(try await stores.repair(.release, isDryRun: true) == held.count - 1)
             #expect(try await self.held(stores).count == held.count - 1)
-            #expect(try await repair(.release, stores) == held.count - 1)
-            #expect(try await repair(.release, stores) == 0)
+            #expect(try await stores.repair(.release) == held.count - 1)
+            #expect(try await stores.repair(.release) == 0)
             #expect(try await self.held(stores).isEmpty)
-            #expect(try await !isOpen(stores))
+            #expect(try await stores.openBreakers() == [])
             #expect(try await handedOut(.voip, stores) == Self.count - Self.reported + 1)
             let states = try await stores.sql("SELECT DISTINCT state::text FROM installation")
             #expect(try states.map { try $0.decode(0) } == ["active"])
@@ -164,7 +129,7 @@ struct TypedOutageTests {
 
     @Test func installationAndToken_thatAreBothHeld_countAsTwo() async throws {
         try await TestStores.with { stores in
-            let app = try app(stores, count: 0, share: 0.1)
+            let app = try stores.app(breakingAbove: 0, share: 0.1)
             try await registerAll(stores, count: 4)
             try await stores.waitTwoDays()
             let mains = try (0..<4).map { try stores.item("aaaaaaaaaa" + String(100_000_000 + $0)) }
@@ -176,12 +141,12 @@ struct TypedOutageTests {
             }
             let since = try #require(Timestamp("2026-01-01T00:00:00Z"))
             try await outage()
-            #expect(try await repair(.restore(since: since), isDryRun: true, stores) == 8)
-            #expect(try await repair(.restore(since: since), stores) == 8)
+            #expect(try await stores.repair(.restore(since: since), isDryRun: true) == 8)
+            #expect(try await stores.repair(.restore(since: since)) == 8)
             #expect(try await handedOut(.voip, stores) == 4)
             try await outage()
-            #expect(try await repair(.release, isDryRun: true, stores) == 8)
-            #expect(try await repair(.release, stores) == 8)
+            #expect(try await stores.repair(.release, isDryRun: true) == 8)
+            #expect(try await stores.repair(.release) == 8)
             #expect(try await stores.sql("SELECT FROM typed_token").isEmpty)
             try await stores.expectIntact()
         }
@@ -190,7 +155,7 @@ struct TypedOutageTests {
     /// 32 calls of one item at once, as many as may wait: not one more passes than the share of the tokens allows.
     @Test func calls_atTheSameTime_doNotPassTogether() async throws {
         try await TestStores.with { stores in
-            let app = try app(stores, count: 0, share: 0.25)
+            let app = try stores.app(breakingAbove: 0, share: 0.25)
             try await registerAll(stores, count: 32)
             let outcomes = try await withThrowingTaskGroup(of: FeedbackCounts.self) { group in
                 for number in 0..<32 { group.addTask { try await report([number], to: app, stores) } }
@@ -212,7 +177,7 @@ struct TypedOutageTests {
             try await registerAll(stores, count: 10)
             _ = try await stores.sql(
                 "DELETE FROM typed_token WHERE kind = 'voip' AND install_id > 'phone-3'")
-            let counts = try await report(0..<4, to: try app(stores, count: 0, share: 0.5), stores)
+            let counts = try await report(0..<4, to: try stores.app(breakingAbove: 0, share: 0.5), stores)
             #expect(counts[.unregistered] == 2 && counts[.held] == 2)
             #expect(counts.opened == [.init(.apns, kind: "voip")])
         }
@@ -221,7 +186,7 @@ struct TypedOutageTests {
     @Test func heldToken_thatNobodyCouldRelease_isFound() async throws {
         try await TestStores.with { stores in
             try await registerAll(stores, count: 2)
-            #expect(try await report(0..<2, to: try app(stores, count: 0, share: 0.5), stores)[.held] == 1)
+            #expect(try await report(0..<2, to: try stores.app(breakingAbove: 0, share: 0.5), stores)[.held] == 1)
             try await stores.expectIntact()
             _ = try await stores.sql("UPDATE feedback_breaker SET held_since = NULL, last_held_at = NULL")
             let report = try await RegistryVerifier(stores.configuration).verify()

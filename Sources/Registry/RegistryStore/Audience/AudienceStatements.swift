@@ -208,7 +208,7 @@ extension AudienceStatements {
         case .opaqueID: opaqueID
         case .token where audience.tokens != nil: "token_text"
         case .p256dh where audience.tokens != nil, .auth where audience.tokens != nil: "NULL::text"
-        case .environment: "CASE token_provider WHEN 'apns' THEN 'production' ELSE 'sandbox' END"
+        case .environment: "CASE WHEN token_provider = 'apns' THEN 'production' ELSE 'sandbox' END"
         case .tokenName: "nullif(token_name, '')"
         case .tokenExpiresAt: "token_expires_at"
         case .place:

@@ -58,7 +58,8 @@ extension RollUpLayer {
     }
 
     /// A FROM item, `i`: the typed tokens that are handed out, with their layer as `topic`, their cell, and when they
-    /// or their session expire. Expired ones are among them.
+    /// or their session expire. Expired ones are among them. `AudienceSource` has the rule for the rows of a moment;
+    /// TypedAudienceTests holds both to one oracle.
     package static let handedOut: PostgresSQL = """
         (SELECT t.app_id, t.install_id, \(sql: ofToken) AS topic, n.cell, \(sql: expiresAt("n.session_expires_at"))
             FROM typed_token t JOIN installation n ON n.app_id = t.app_id AND n.install_id = t.install_id

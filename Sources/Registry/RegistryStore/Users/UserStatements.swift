@@ -89,8 +89,8 @@ package enum UserStatements {
         WHERE o.app_id = $1 AND o.user_id = $2 AND o.install_id = k.install_id
         """)
 
-    /// GET …/users/{userId}/installations, POST …/users/installations: up to `$4` bindings of the users `$2`, in their
-    /// order; of the first one those after `$3`. Each user is one look-up in an index.
+    /// GET …/users/{userId}/installations, POST …/users/installations: up to `$4` bindings of the users `$2`, in
+    /// their order; of the first one those after `$3`. Each user is one look-up in an index.
     private static let bindings: PostgresSQL = """
         (SELECT k.number, o.install_id
             FROM unnest($2::text[]) WITH ORDINALITY AS k (user_id, number)
