@@ -11,15 +11,10 @@ struct FieldReader {
         self.record = record
     }
 
-    /// The fields that identify an installation, its user or its device.
-    private static let identifiers: Set<ImportField> = [
-        .installID, .token, .p256dh, .auth, .userID, .sessionID, .keychainID, .vendorID,
-    ]
-
     /// The field's text; nil if the line has none, or one that stands for none. A permission has words of its own.
     private func value(_ field: ImportField) -> String? {
         guard let text = record[field], field != .authorizationStatus else { return record[field] }
-        return (Self.identifiers.contains(field) ? text.identifiesNobody : text.isNull) ? nil : text
+        return (field.identifies ? text.identifiesNobody : text.isNull) ? nil : text
     }
 
     /// A value that decides whom a push reaches, so that a line with an invalid one is rejected. Nil if the line has
@@ -154,8 +149,9 @@ struct FieldReader {
 
     /// A word that is not in the table does not make an installation reachable, as `unknown` does for most providers.
     private mutating func authorizationStatus() -> AuthorizationStatus {
-        guard let word = record[.authorizationStatus], !word.allSatisfy(\.isWhitespace) else { return .unknown }
+        guard let word = record[.authorizationStatus] else { return .unknown }
         if let status = AuthorizationStatus(word: word) { return status }
+        if word.allSatisfy(\.isWhitespace) { return .unknown }
         notUnderstood.append((.authorizationStatus, word))
         return .notDetermined
     }

@@ -43,6 +43,14 @@ public enum ImportField: Int, CaseIterable, Hashable, Sendable {
         }
     }
 
+    /// Whether it identifies an installation, its user or its device.
+    var identifies: Bool {
+        switch self {
+        case .installID, .token, .p256dh, .auth, .userID, .sessionID, .keychainID, .vendorID: true
+        default: false
+        }
+    }
+
     /// Fields whose name in an export differs from that in a registration.
     private static let byNameOfExport: [String: ImportField] = ["preferredLanguages": .languages]
 

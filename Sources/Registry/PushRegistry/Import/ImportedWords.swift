@@ -2,9 +2,8 @@ extension AuthorizationStatus {
     /// The status that a word means, in any case, with or without `_`, `-` and spaces. Nil for a word that is not in
     /// the table: nobody knows whether its user allows notifications.
     public init?(word: String) {
-        guard let status = Self.words[word.lowercased().filter { $0 != "_" && $0 != "-" && !$0.isWhitespace }] else {
-            return nil
-        }
+        // Most files have our own words: the rest is slow.
+        guard let status = Self(rawValue: word) ?? Self.words[word.lettersOfWord] else { return nil }
         self = status
     }
 
@@ -25,9 +24,7 @@ extension AuthorizationStatus {
 extension Provider {
     /// The provider that a word means, in any case, with or without `_`, `-` and spaces. Nil for other words.
     public init?(word: String) {
-        guard let provider = Self.words[word.lowercased().filter { $0 != "_" && $0 != "-" && !$0.isWhitespace }] else {
-            return nil
-        }
+        guard let provider = Self(rawValue: word) ?? Self.words[word.lettersOfWord] else { return nil }
         self = provider
     }
 
@@ -38,4 +35,9 @@ extension Provider {
         (words["web"], words["hms"]) = (webPush, huawei)
         return words
     }()
+}
+
+extension String {
+    /// Without what sets words apart, in lower case.
+    fileprivate var lettersOfWord: String { lowercased().filter { $0 != "_" && $0 != "-" && !$0.isWhitespace } }
 }
