@@ -111,7 +111,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let resources = LoopResources.sharing(pools, isDistributed: sessions.isDistributed)
         let installations = PostgresInstallationStore.stores(on: resources)
-        let cubes = CubeCache()
+        let (cubes, pastCubes) = (CubeCache(), CubeCache())
         let unusablePolicies = UnusablePolicies { app in
             logger.error(
                 "the stored policy of an app cannot be used: its calls get 503",
@@ -130,7 +130,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 directory: PostgresAppDirectory(postgres: postgres, unusablePolicies: unusablePolicies),
                 audiencePostgres: audiencePostgres,
                 audiences: PostgresAudienceStore(
-                    postgres: audiencePostgres, limits: audiences.limits, cubes: cubes))
+                    postgres: audiencePostgres, limits: audiences.limits, cubes: cubes, pastCubes: pastCubes))
         }
         let folding = PostgresClient(
             sessions.folding, on: loops[0], limits: Self.foldingLimits, name: "folding", logger: logger)

@@ -87,4 +87,15 @@ extension AudienceField {
         case .time, .user, .localTime, .location: false
         }
     }
+
+    /// Whether the roll-up, and so the records of past days, have the field. They count choices about topics beside the
+    /// cells.
+    package var isOfCells: Bool {
+        switch self {
+        case .provider, .locale, .timeZone, .utcOffset, .localTime, .systemName, .osVersion, .authorizationStatus,
+            .topic:
+            true
+        default: false
+        }
+    }
 }

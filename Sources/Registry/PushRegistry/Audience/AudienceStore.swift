@@ -14,6 +14,18 @@ public protocol AudienceStore: Sendable {
         _ audience: Audience, by fields: [AudienceField], limit: Int, explains: Bool
     ) async throws -> AudienceBreakdown
 
+    /// The counts of past days, as the night job recorded them. Days without a record are left out.
+    ///
+    /// - Throws: `AudienceRefusal.outsideRecords`.
+    func counts(_ audience: Audience, on days: [CalendarDay]) async throws -> [AudienceTrend.Point]
+
+    /// A breakdown of a past day.
+    ///
+    /// - Throws: `AudienceRefusal.outsideRecords`, `noRecord`.
+    func breakDown(
+        _ audience: Audience, by fields: [AudienceField], limit: Int, on day: CalendarDay
+    ) async throws -> AudienceBreakdown
+
     /// One page. Ids of both orders never change.
     func page(
         _ audience: Audience, from position: AudiencePosition, limit: Int, explains: Bool
@@ -35,6 +47,16 @@ public protocol AudienceStore: Sendable {
         _ audience: Audience, _ columns: [ExportColumn], from position: AudiencePosition,
         _ consume: (ExportRows) async throws -> Void
     ) async throws
+}
+
+extension AudienceStore {
+    /// The count of a past day.
+    ///
+    /// - Throws: `AudienceRefusal.outsideRecords`, `noRecord`.
+    public func count(_ audience: Audience, on day: CalendarDay) async throws -> AudienceCount {
+        guard let point = try await counts(audience, on: [day]).first else { throw AudienceRefusal.noRecord(day) }
+        return AudienceCount(asOf: point.asOf, count: point.count, unknown: [], plan: nil)
+    }
 }
 
 /// The id under which marketing knows an installation: a keyed digest of the installation id. Without the app's key it
@@ -75,6 +97,53 @@ public enum AudienceRefusal: Error, Hashable, Sendable {
     case tooExpensive
     /// The client read an export too slowly.
     case exportExpired
+    /// No record has the counts of the day.
+    case noRecord(CalendarDay)
+    /// Records have the counts by some fields only, and of one topic that is not locked. These fields are no such ones.
+    case outsideRecords([AudienceField])
+}
+
+/// How the size of an audience changed.
+public struct AudienceTrend: Hashable, Sendable {
+    public struct Point: Hashable, Sendable {
+        public let day: CalendarDay
+        /// The moment that was counted.
+        public let asOf: Timestamp
+        public let count: Int64
+
+        public init(day: CalendarDay, asOf: Timestamp, count: Int64) {
+            (self.day, self.asOf, self.count) = (day, asOf, count)
+        }
+    }
+
+    public enum Interval: String, CaseIterable, Sendable {
+        case day = "P1D"
+        case week = "P1W"
+        case month = "P1M"
+    }
+
+    /// How long the night job keeps its records.
+    public static let retention = ISO8601Duration.days(400)
+    public static let pointsMax = 400
+
+    /// The days from `first` to `last`. Nil: they are more than `pointsMax`.
+    public static func days(
+        from first: CalendarDay, to last: CalendarDay, every interval: Interval
+    ) -> [CalendarDay]? {
+        var days: [CalendarDay] = []
+        var day = first
+        while day <= last {
+            guard days.count < pointsMax else { return nil }
+            days.append(day)
+            day =
+                switch interval {
+                case .day: first.advanced(byDays: days.count)
+                case .week: first.advanced(byDays: 7 * days.count)
+                case .month: first.advanced(byMonths: days.count)
+                }
+        }
+        return days
+    }
 }
 
 /// How a query was executed.

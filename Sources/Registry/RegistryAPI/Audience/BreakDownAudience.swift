@@ -14,33 +14,38 @@ extension RegistryService {
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
-                    bytes, in: vocabulary(of: call.app), members: ["by", "limit", "kind", "name", "explain"],
+                    bytes, in: vocabulary(of: call.app), members: ["by", "limit", "kind", "name", "explain", "asOf"],
                     BreakdownOptions.init)
             }
             let audience = try await audience(body, for: call)
-            let breakdown = try await audiences.breakDown(
-                audience, by: body.options.fields, limit: body.options.limit,
-                explains: body.explains)
+            let (fields, limit) = (body.options.fields, body.options.limit)
+            let breakdown =
+                if let day = body.options.asOf {
+                    try await recorded { try await audiences.breakDown(audience, by: fields, limit: limit, on: day) }
+                } else {
+                    try await audiences.breakDown(audience, by: fields, limit: limit, explains: body.explains)
+                }
             let notes = AudienceNote.notes(
-                on: audience, of: body, unknown: breakdown.unknown, by: body.options.fields)
-            return .json(JSONWriter(breakdown, by: body.options.fields, notes))
+                on: audience, of: body, unknown: breakdown.unknown, by: fields)
+            return .json(JSONWriter(breakdown, by: fields, notes))
         }
     }
 }
 
-/// The members `by` and `limit`.
+/// The members `by`, `limit` and `asOf`.
 struct BreakdownOptions {
     static let fieldsMax = 3
 
     let fields: [AudienceField]
     let limit: Int
+    /// Nil: the present.
+    let asOf: CalendarDay?
 
     /// Nil after a fault.
     init?(_ root: JSONObject) {
         let fields = root.breakdownFields(among: AudienceField.allCases.filter(\.isDiscrete))
-        guard let limit = root.limit(), let fields else { return nil }
-        self.fields = fields
-        self.limit = limit
+        guard let limit = root.limit(), let fields, let asOf = root.asOf(without: ["explain"]) else { return nil }
+        (self.fields, self.limit, self.asOf) = (fields, limit, asOf)
     }
 }
 

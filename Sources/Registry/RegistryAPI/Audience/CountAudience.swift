@@ -16,10 +16,14 @@ extension RegistryService {
             let bytes = try request.jsonBody()
             let body = try await parsing(bytes.count) {
                 try AudienceBody.parse(
-                    bytes, in: vocabulary(of: call.app), members: ["explain", "sample", "kind", "name"],
-                    SampleOption.init)
+                    bytes, in: vocabulary(of: call.app), members: ["explain", "sample", "kind", "name", "asOf"],
+                    CountOptions.init)
             }
             let audience = try await audience(body, for: call)
+            if let day = body.options.asOf {
+                let count = try await recorded { try await audiences.count(audience, on: day) }
+                return .json(JSONWriter(count, AudienceNote.notes(on: audience, of: body, unknown: [])))
+            }
             let count = try await audiences.count(audience, explains: body.explains)
             let sample = try await sample(of: audience, body.options)
             let notes = AudienceNote.notes(on: audience, of: body, unknown: count.unknown)
@@ -28,8 +32,8 @@ extension RegistryService {
     }
 
     /// The first opaque ids of the audience, those of marketing's first page; nil if none are wanted.
-    private func sample(of audience: Audience, _ option: SampleOption) async throws -> [String]? {
-        guard let limit = option.limit else { return nil }
+    private func sample(of audience: Audience, _ options: CountOptions) async throws -> [String]? {
+        guard let limit = options.sample else { return nil }
         let page = try await audiences.page(audience, from: .opaqueID(after: nil), limit: limit, explains: false)
         return page.items.compactMap(\.opaqueID?.text)
     }
@@ -39,7 +43,12 @@ extension RegistryService {
         appRoute(.get, Self.audiencePattern + "/count", allowing: Self.audienceRoles) { request, call in
             let query = try FilterQuery(request, in: vocabulary(of: call.app))
             let audience = try await audience(query, for: call)
-            let count = try await audiences.count(audience, explains: false)
+            let count =
+                if let day = query.body.options {
+                    try await recorded(isQuery: true) { try await audiences.count(audience, on: day) }
+                } else {
+                    try await audiences.count(audience, explains: false)
+                }
             let notes = AudienceNote.notes(on: audience, of: query.body, unknown: count.unknown) {
                 .parameter(query.parameter(at: $0) ?? "segment")
             }
@@ -48,21 +57,21 @@ extension RegistryService {
     }
 }
 
-/// The member `sample`.
-private struct SampleOption: Sendable {
+/// The members `sample` and `asOf`.
+private struct CountOptions: Sendable {
     private static let allowed: ClosedRange<Int64> = 1...20
 
     /// Nil if no sample is wanted.
-    let limit: Int?
+    let sample: Int?
+    /// Nil: the present.
+    let asOf: CalendarDay?
 
     /// Nil after a fault.
     init?(_ root: JSONObject) {
-        guard root.value("sample") != nil else {
-            limit = nil
-            return
-        }
-        guard let number = root.integer("sample", in: Self.allowed) else { return nil }
-        limit = Int(number)
+        let number = root.integer("sample", in: Self.allowed)
+        guard let asOf = root.asOf(without: ["sample", "explain"]), (number == nil) == (root.value("sample") == nil)
+        else { return nil }
+        (sample, self.asOf) = (number.map { Int($0) }, asOf)
     }
 }
 

@@ -32,7 +32,7 @@ private struct WaveOptions {
     /// Nil after a fault.
     init?(_ root: JSONObject) {
         let time = Self.time(root)
-        let day = Self.day(root)
+        let day = root.required("date")?.day()
         guard let time, let day else { return nil }
         self.time = time
         self.day = day
@@ -43,11 +43,6 @@ private struct WaveOptions {
         let time = value.parsed { () throws(InvalidValue) in try LocalTime(text) }
         if let time, !time.isWithinDay { value.refuse(.outOfRange, "This must be before 24:00.") }
         return time
-    }
-
-    private static func day(_ root: JSONObject) -> CalendarDay? {
-        guard let value = root.required("date"), let text = value.text() else { return nil }
-        return value.parsed { () throws(InvalidValue) in try CalendarDay(text) }
     }
 }
 

@@ -210,7 +210,27 @@ struct CleanUpWork {
             }
             if let kept { try upkeep.purgeOwners(historyBefore: Timestamp(kept)) }
         }
+        try recordCounts()
         try UnusedCells(session: session, nodes: nodes, options: cells).keep()
+    }
+
+    /// Of the day whose end is nearest. After a run that was refused for an app, too: its counts are what they are.
+    private func recordCounts() throws {
+        var pace = try CleanUpPace(session)
+        try session.execute(RollUpStatements.allApps).forEachApp { app in
+            try nodes.with([app]) {
+                try pace.run {
+                    try session.withTransaction {
+                        try session.run(script: RollUpRebuildStatements.snapshot)
+                        var recording = RollUpRecording(app)
+                        var unit: [PostgresStatement]? = recording.first
+                        while let statements = unit {
+                            unit = try recording.next(try statements.map(session.execute))
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Receipts and sums of messages, which all apps share.

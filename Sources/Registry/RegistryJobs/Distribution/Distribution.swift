@@ -9,7 +9,7 @@ public struct Distribution: Sendable {
         [
             "installation", "token_holder", "installation_owner", "user_guard", "session", "installation_logout",
             "token_event", "settings_snapshot", "dropped_history", "rollup_text", "rollup_cell", "rollup_delta",
-            "rollup_expiry", "rollup_state", "rollup_cube", "message", "receipt",
+            "rollup_expiry", "rollup_state", "rollup_cube", "rollup_history", "message", "receipt",
             "message_delta", "message_sum", "message_minute", "notification_counter", "notification",
             "notification_dedup", "typed_token", "feedback_breaker",
         ]

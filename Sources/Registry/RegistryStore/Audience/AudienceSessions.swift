@@ -58,6 +58,13 @@ struct AudienceMoment: Sendable {
         let sweep = try state?.decode(4, as: PostgresTimestamp?.self)
         asOf = max(now, sweep.flatMap(\.self).map(Timestamp.init) ?? now)
     }
+
+    /// An earlier moment, as it was recorded.
+    func past(_ asOf: Timestamp) -> AudienceMoment {
+        var past = self
+        past.asOf = asOf
+        return past
+    }
 }
 
 /// Lends transactions that read one snapshot.

@@ -7,17 +7,23 @@ import PushRegistry
 /// Counts, breakdowns and waves by fields of cells come from the app's cube (`CubeQuery`); the rest from the rows of
 /// installations.
 public struct PostgresAudienceStore: AudienceStore {
-    private let sessions: AudienceSessions
+    let sessions: AudienceSessions
     private let exportSlots: ExportSlots
     private let cubes: CubeCache
+    /// Of these only the cells are used: those that records of past days name, and that the present cube may lack.
+    let pastCubes: CubeCache
 
     /// - Parameters:
     ///   - postgres: a pool with `limits.pool` and `limits.sessionSettings`, of the database or of a standby.
     ///   - cubes: those of the process.
-    public init(postgres: PostgresClient, limits: AudienceStoreLimits, cubes: CubeCache = CubeCache()) {
+    ///   - pastCubes: likewise, for past days.
+    public init(
+        postgres: PostgresClient, limits: AudienceStoreLimits, cubes: CubeCache = CubeCache(),
+        pastCubes: CubeCache = CubeCache()
+    ) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
         exportSlots = ExportSlots(countMax: limits.exportsMax, on: postgres.loop)
-        self.cubes = cubes
+        (self.cubes, self.pastCubes) = (cubes, pastCubes)
     }
 
     public func count(_ audience: Audience, explains: Bool) async throws -> AudienceCount {
@@ -41,12 +47,8 @@ public struct PostgresAudienceStore: AudienceStore {
     ) async throws -> AudienceBreakdown {
         if let query = CubeQuery(audience, by: fields) {
             let answer = try await read(query) { found in
-                let result = query.groups(in: found.view, limit: limit)
-                let total = fields.contains(.topic) ? query.count(in: found.view) : result.counted
-                return AudienceBreakdown(
-                    asOf: found.view.moment.asOf, total: total, counted: result.counted, groups: result.groups,
-                    restGroups: Int64(result.count - result.groups.count), unknown: found.unknown,
-                    plan: explains ? found.plan : nil)
+                query.breakdown(
+                    of: found.view, limit: limit, unknown: found.unknown, plan: explains ? found.plan : nil)
             }
             if let answer { return answer }
         }

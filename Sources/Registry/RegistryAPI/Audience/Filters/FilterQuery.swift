@@ -10,10 +10,10 @@ import StrictJSON
 /// `.between`.
 struct FilterQuery {
     /// The names of parameters that are members of a body, beside its filter.
-    private static let members = ["include", "kind", "name"]
+    private static let members = ["include", "kind", "name", "asOf"]
 
-    /// The same as a body: `{"filter": {"all": [a filter for each name]}, "include": …}`.
-    let body: AudienceBody<Void>
+    /// The same as a body: `{"filter": {"all": [a filter for each name]}, "include": …}`. Its option is `asOf`.
+    let body: AudienceBody<CalendarDay?>
     private let names: [String]
 
     /// - Throws: `APIError.invalidParameters` with every fault. An unknown parameter is a fault.
@@ -37,7 +37,9 @@ struct FilterQuery {
         }
         do {
             let text = #"{"filter":{"all":[\#(filters.joined(separator: ","))]}\#(members.joined())}"#
-            body = try AudienceBody.parse(Array(text.utf8), in: vocabulary, members: ["kind", "name"]) { _ in () }
+            body = try AudienceBody.parse(Array(text.utf8), in: vocabulary, members: ["kind", "name", "asOf"]) {
+                $0.asOf()
+            }
         } catch let error as JSONFaults {
             throw APIError.invalidParameters(
                 faults

@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// The SQL by which the night job removes cells and texts that nothing uses (R13).
 enum UnusedCellStatements {
@@ -22,16 +23,19 @@ enum UnusedCellStatements {
         "SELECT setval('rollup_marked_at', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 
     /// Returns the numbers of unused rows without a mark, of used rows with one, and of unused rows with a mark that is
-    /// not later than `last`. A later mark counts as none.
+    /// not later than `last`, and that no record of a past day names. A later mark counts as none.
     ///
     /// - Parameter table: of cells or of texts.
     static func find(in table: String, of app: AppNumber, marked last: PostgresTimestamp) -> PostgresStatement {
-        PostgresStatement(
+        let isFree: PostgresSQL =
+            table == "rollup_cell" ? " AND NOT \(sql: RollUpHistoryStatements.isRecorded)" : ""
+        return PostgresStatement(
             """
             SELECT coalesce(array_agg(t.number) FILTER (
                     WHERE u.number IS NULL AND (t.unused_since > \(last)) IS NOT FALSE), '{}'),
                 coalesce(array_agg(t.number) FILTER (WHERE u.number IS NOT NULL AND t.unused_since IS NOT NULL), '{}'),
-                coalesce(array_agg(t.number) FILTER (WHERE u.number IS NULL AND t.unused_since <= \(last)), '{}')
+                coalesce(array_agg(t.number) FILTER (
+                    WHERE u.number IS NULL AND t.unused_since <= \(last)\(sql: isFree)), '{}')
             FROM \(identifier: table) t
             LEFT JOIN (\(sql: table == "rollup_text" ? usedTexts(app) : usedCells(app))) AS u (number)
                 ON u.number = t.number

@@ -18,7 +18,8 @@ import RegistryStore
 /// - A text that no cell has yet may be marked. The cell is created within the hour, and names it then.
 /// - A run that is killed before the change leaves marks that are later than it. The next run renews them.
 ///
-/// A cell that a message counted stays as long as the message's sums. Queries have one snapshot of cells and counts.
+/// A cell that a message counted stays as long as the message's sums, and one that a record of a past day names as long
+/// as the record (`RollUpRecording`). Queries have one snapshot of cells and counts.
 struct UnusedCells {
     let session: PostgresSession
     let nodes: CleanUpNodes

@@ -4,7 +4,8 @@ import PushRegistry
 /// The SQL that creates cells of the roll-up: `PUT …/installations/{id}`, where a combination is new to this process
 /// (R13). `$1` is the app.
 package enum RollUpCellStatements {
-    /// Returns the number of cells, and how many of the newest were created in the last hour.
+    /// Returns the number of cells without those that only records of past days use, and how many of the newest were
+    /// created in the last hour.
     ///
     /// - Parameter newest: how many of them are looked at.
     package static func count(of app: AppNumber, newest: Int64 = 0) -> PostgresStatement {
@@ -14,7 +15,7 @@ package enum RollUpCellStatements {
     /// PUT …/installations/{installId}, import (R13): counts the cells of an app, and new ones.
     private static let countSQL = PreparedSQL(
         """
-        SELECT count(*), (
+        SELECT count(*) FILTER (WHERE unused_since IS NULL OR recorded_on IS NULL), (
             SELECT count(*) FROM (
                 SELECT created_at FROM rollup_cell WHERE app_id = $1 ORDER BY number DESC LIMIT $2) AS c
             WHERE created_at > now() - interval '1 hour')

@@ -46,6 +46,13 @@ struct CubeCells: Sendable {
     var count: Int { providers.count }
     var bytes: Int { count * Self.bytesOfCell + texts.count * Self.bytesOfText }
 
+    /// The cells' numbers, by index.
+    var numbers: [Int64] {
+        var numbers = [Int64](repeating: 0, count: count)
+        for (number, index) in indices { numbers[Int(index)] = number }
+        return numbers
+    }
+
     func has(_ provider: Provider?) -> Bool {
         provider.flatMap(Provider.allCases.firstIndex).map { providers.contains(Int32($0)) } ?? false
     }

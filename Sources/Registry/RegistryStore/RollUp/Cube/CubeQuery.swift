@@ -105,18 +105,6 @@ extension Topic {
     var decision: Int32 { content.isInByDefault ? -number.rawValue : number.rawValue }
 }
 
-extension AudienceField {
-    /// Whether the roll-up has the field. It counts choices about topics beside the cells.
-    var isOfCells: Bool {
-        switch self {
-        case .provider, .locale, .timeZone, .utcOffset, .localTime, .systemName, .osVersion, .authorizationStatus,
-            .topic:
-            true
-        default: false
-        }
-    }
-}
-
 // MARK: - Groups
 
 extension CubeQuery {
@@ -126,6 +114,16 @@ extension CubeQuery {
         /// The sum of the counts of all groups, and the number of groups.
         let counted: Int64
         let count: Int
+    }
+
+    func breakdown(
+        of view: CubeView, limit: Int, unknown: [UnknownValue] = [], plan: AudiencePlan? = nil
+    ) -> AudienceBreakdown {
+        let result = groups(in: view, limit: limit)
+        let total = fields.contains(.topic) ? count(in: view) : result.counted
+        return AudienceBreakdown(
+            asOf: view.moment.asOf, total: total, counted: result.counted, groups: result.groups,
+            restGroups: Int64(result.count - result.groups.count), unknown: unknown, plan: plan)
     }
 
     func groups(in view: CubeView, limit: Int) -> Groups {

@@ -81,11 +81,16 @@ struct CubeReading: Sendable {
         if !unknown.isEmpty { try readCube(try next()) }
         cube.advance(to: moment.firstRunning, folded: folded)
         try readExpired(try next())
-        if needsZones {
-            for row in try next() {
-                if let offset = try row.decode(1, as: Int32?.self) { zones[try row.decode(0)] = Int64(offset) }
-            }
+        if needsZones { zones = try Self.zones(next()) }
+    }
+
+    /// - Parameter result: of `CubeStatements.zones`.
+    static func zones(_ result: PostgresResult) throws -> [String: Int64] {
+        var zones: [String: Int64] = [:]
+        for row in result {
+            if let offset = try row.decode(1, as: Int32?.self) { zones[try row.decode(0)] = Int64(offset) }
         }
+        return zones
     }
 
     /// The statement that reads the texts of new cells; nil if all are known. Its result goes to `read(texts:)`.
@@ -185,6 +190,19 @@ struct CubeView: Sendable {
     let moment: AudienceMoment
     /// The present offsets of the zones that PostgreSQL knows and that installations of the app have, in seconds.
     let zones: [String: Int64]
+
+    /// What was counted at a past moment.
+    ///
+    /// - Parameter cube: without late changes.
+    init(_ cube: AppCube, at moment: AudienceMoment, zones: [String: Int64]) {
+        (self.cube, late, self.moment, self.zones) = (cube, [:], moment, zones)
+    }
+
+    fileprivate init(
+        cube: AppCube, late: [Int32: [AppCube.Row]], moment: AudienceMoment, zones: [String: Int64]
+    ) {
+        (self.cube, self.late, self.moment, self.zones) = (cube, late, moment, zones)
+    }
 
     var cells: CubeCells { cube.cells }
 

@@ -55,7 +55,7 @@ enum CubeStatements {
         PostgresStatement("WITH \(sql: ZoneOffsets.definition(at: asOf, of: app)) SELECT * FROM zone")
     }
 
-    private static let cell: PostgresSQL = """
+    static let cell: PostgresSQL = """
         c.provider::text, c.authorization_status::text, c.is_admitted, c.locale_number, c.zone_number, \
         c.system_number, c.spelling_number, c.version_number, c.time_zone_offset
         """
