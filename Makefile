@@ -8,7 +8,7 @@ RELEASE_FLAGS = --traits Server -c release --static-swift-stdlib -Xswiftc -cross
 DEBIAN_PACKAGES = libpq-dev libssl-dev zlib1g-dev pkg-config postgresql tzdata curl libisal2 ca-certificates $\
 	$(EXTRA_PACKAGES)
 
-.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint docs format build \
+.PHONY: help run check test test-package test-citus tsan soak fuzz mutants bench lint chart docs format build \
         install deb packages clean
 
 help: ## Show this list
@@ -99,6 +99,19 @@ lint: ## Fail on a format fault, a long line, a cited rule without an entry, a d
 	test -z "$$twice" || { echo "resolved from two places: $$twice"; exit 1; }
 	@! $(SWIFT) package show-dependencies --traits Server --format flatlist | grep -i 'swift-nio' \
 		|| { echo "SwiftNIO must not come in, directly or through a dependency"; exit 1; }
+
+chart: DEBIAN_PACKAGES += python3-pip
+chart: packages .build/helm ## Render the Helm chart with Helm's own engine, and check the objects
+	@if test -d .build/helm; then .ci/chart .build/helm; else \
+		echo "SKIPPED: the Helm chart (packages cannot be fetched from PyPI)"; \
+		test -z "$$CI" || grep '^make chart:' .ci/allowed-skips; \
+	fi
+
+# Helm as a library and the schemas of Kubernetes.
+.build/helm: PYTHON_PACKAGES = helm-python-sdk==0.2.2 kubernetes-validate==1.37.0
+.build/helm: # From PyPI
+	@rm -rf $@.part && mkdir -p .build && python3 -m pip install --quiet --target $@.part $(PYTHON_PACKAGES) \
+		&& mv $@.part $@ || echo "$(PYTHON_PACKAGES) cannot be fetched from PyPI"
 
 docs: ## Build the documentation as a web site, into .build/documentation
 	.ci/docs .build/documentation
