@@ -23,13 +23,23 @@ struct MetricDescriptionsTests {
     /// Otherwise a panel or an alert could use a metric that does not exist.
     @Test(arguments: ["grafana-dashboard.json", "prometheus-alerts.yaml"])
     func resources_nameOnlyMetricsOfTheTable(resource: String) throws {
-        let families = Set(MetricDescriptions.all.map { $0.name.prefix { $0 != "_" } }).joined(separator: "|")
-        let named = try Regex<Substring>("\\b(?:\(families))_[a-z_]+")
-        let names = Set(try text("Resources/\(resource)").matches(of: named).map { String($0.output) })
         let known = MetricDescriptions.all.flatMap { metric in
             metric.kind == .histogram ? ["bucket", "sum", "count"].map { metric.name + "_" + $0 } : [metric.name]
         }
+        let names = try names(in: resource)
         #expect(names.count > 8)
         #expect(names.subtracting(known) == [])
+    }
+
+    @Test func picture_namesOnlyMetricsOfTheTable() throws {
+        let names = try names(in: "metrics.svg")
+        #expect(names.count > 8)
+        #expect(names.subtracting(MetricDescriptions.all.map(\.name)) == [])
+    }
+
+    private func names(in resource: String) throws -> Set<String> {
+        let families = Set(MetricDescriptions.all.map { $0.name.prefix { $0 != "_" } }).joined(separator: "|")
+        let named = try Regex<Substring>("\\b(?:\(families))_[a-z_]+")
+        return Set(try text("Resources/\(resource)").matches(of: named).map { String($0.output) })
     }
 }

@@ -9,8 +9,9 @@ struct SampleTests {
     @Test(.enabled(if: Toolchain.has("node"), "node is not installed"))
     func javaScriptSample_followsTheRules() async throws {
         try await withFolder { folder in
-            let sample = try Self.sample("javascript") + "\nexport { PushRegistration, registrationBody };\n"
-            try sample.write(to: folder.appending(path: "sample.mjs"), atomically: true, encoding: .utf8)
+            let sample = try Self.sample("javascript", of: "WebApps")
+            let module = sample + "\nexport { PushRegistration, registrationBody };\n"
+            try module.write(to: folder.appending(path: "sample.mjs"), atomically: true, encoding: .utf8)
             try Self.copy("harness.mjs", to: folder)
             let run = try await Toolchain.run(["node", "harness.mjs"], in: folder)
             #expect(run.status == 0 && run.output.hasSuffix("8 checks passed\n"), "\(run.output)")
@@ -23,7 +24,7 @@ struct SampleTests {
             "kotlin and libandroid-json-java are not installed"))
     func kotlinSample_followsTheRules() async throws {
         try await withFolder { folder in
-            try Self.sample("kotlin").write(
+            try Self.sample("kotlin", of: "AndroidApps").write(
                 to: folder.appending(path: "sample.kt"), atomically: true, encoding: .utf8)
             for name in ["harness.kt", "android.kt"] { try Self.copy(name, to: folder) }
             try await Self.runKotlin(["sample.kt", "harness.kt", "android.kt"], "HarnessKt", in: folder, checks: 8)
@@ -56,7 +57,7 @@ struct SampleTests {
                 try (imports + sample).write(
                     to: folder.appending(path: file), atomically: true, encoding: .utf8)
             }
-            let addresses = try Self.blocks("kotlin", of: "ForAppDevelopers").filter { $0.contains("onRegistered") }
+            let addresses = try Self.blocks("kotlin", of: "AndroidApps").filter { $0.contains("onRegistered") }
             try addresses.joined().write(to: folder.appending(path: "addresses.kt"), atomically: true, encoding: .utf8)
             let own = ["pages-harness.kt", "pages-android.kt"]
             for name in own { try Self.copy(name, to: folder) }
@@ -76,8 +77,8 @@ struct SampleTests {
     }
 
     /// The one block of code in this language that defines `PushRegistration`.
-    private static func sample(_ language: String) throws -> String {
-        try #require(try blocks(language, of: "ForAppDevelopers").first { $0.contains("class PushRegistration") })
+    private static func sample(_ language: String, of page: String) throws -> String {
+        try #require(try blocks(language, of: page).first { $0.contains("class PushRegistration") })
     }
 
     private static func blocks(_ language: String, of page: String) throws -> [String] {

@@ -1,4 +1,4 @@
-// Runs the Kotlin sample of the page "For app developers" against a scripted registry on this machine.
+// Runs the Kotlin sample of the page "Apps for Android" against a scripted registry on this machine.
 import com.sun.net.httpserver.HttpServer
 import org.json.JSONObject
 import java.net.InetSocketAddress

@@ -1,4 +1,4 @@
-// Runs the JavaScript sample of the page "For app developers" against a scripted registry.
+// Runs the JavaScript sample of the page "Web apps" against a scripted registry.
 import assert from "node:assert/strict";
 import { PushRegistration, registrationBody } from "./sample.mjs";
 

@@ -16,7 +16,7 @@ enum Toolchain {
 
     /// The pages about the client whose Swift samples are compiled.
     static let clientPages = [
-        "Sources/Command/push-registry/Documentation.docc/ForAppDevelopers.md",
+        "Sources/Command/push-registry/Documentation.docc/SwiftApps.md",
         "Sources/Command/push-registry/Documentation.docc/LiveActivities.md",
         "Sources/Client/PushRegistryClient/PushRegistryClient.docc/KeepAnAppRegistered.md",
         "Sources/Client/PushRegistryClient/PushRegistryClient.docc/PushRegistryClient.md",
