@@ -119,6 +119,25 @@ struct RecordedYearTests {
         }
     }
 
+    @Test func nearestRun_isTheRecordOfADay() async throws {
+        try await SimulatedRegistry.with(from: Self.start) { registry in
+            try await registry.withService { service in
+                let audience = Audience(app: registry.app.number, filter: .everybody, include: .all)
+                for (number, hours) in ([-8, -1, 3, 11] as [Int64]).enumerated() {
+                    try await service.stores.register("i1\(number)", token: "aaaaaaaaaaaaaa1\(number)")
+                    try registry.clock.set(
+                        to: Self.first.end.advanced(by: .hours(hours + 24)).preceding(by: .hours(24)))
+                    _ = try await registry.cleanUp()
+                }
+                // The day that is not over has no record.
+                await #expect(throws: AudienceRefusal.noRecord(Self.first.advanced(byDays: 1))) {
+                    try await service.audiences.count(audience, on: Self.first.advanced(byDays: 1))
+                }
+                #expect(try await service.audiences.count(audience, on: Self.first).count == 2)
+            }
+        }
+    }
+
     @Test func fieldsOutsideOfTheCube_areRefused() async throws {
         try await TestStores.with { stores in
             let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())

@@ -111,7 +111,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         }
         let resources = LoopResources.sharing(pools, isDistributed: sessions.isDistributed)
         let installations = PostgresInstallationStore.stores(on: resources)
-        let (cubes, pastCubes) = (CubeCache(), CubeCache())
+        let (cubes, pastCubes) = (CubeCache(), CubeCache(bytesMax: CubeCache.bytesMax / 2))
         let unusablePolicies = UnusablePolicies { app in
             logger.error(
                 "the stored policy of an app cannot be used: its calls get 503",
