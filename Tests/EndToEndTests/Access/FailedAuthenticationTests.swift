@@ -127,7 +127,7 @@ struct FailedAuthenticationTests {
 
     private static func statements(of registry: Registry) async throws -> Int {
         let metrics = try await registry.send("GET", "/metrics", key: nil).text
-        let counts = metrics.matches(of: /postgres_duration_seconds_count(?:\{[^}]*\})? (\d+)/)
+        let counts = metrics.matches(of: /push_registry_postgres_duration_seconds_count(?:\{[^}]*\})? (\d+)/)
         #expect(!counts.isEmpty)
         return counts.compactMap { Int($0.1) }.reduce(0, +)
     }

@@ -57,7 +57,7 @@ extension EndToEnd {
                 #expect(logout.status == 200, "\(logout.text)")
                 #expect(issuer.server.requests == 1)
                 let metrics = try await registry.client.response(to: .make("GET", "/metrics", key: nil)).text
-                #expect(metrics.contains(#"jwks_fetches_total{app="\#(app.id)",result="ok"} 1"#))
+                #expect(metrics.contains(#"push_registry_jwks_fetches_total{app="\#(app.id)",result="ok"} 1"#))
             }
         }
 
@@ -103,7 +103,7 @@ extension EndToEnd {
                 }
                 #expect(lines.count == 1 && lines[0].contains("the response has the status 500"), "\(lines)")
                 let metrics = try await registry.client.response(to: .make("GET", "/metrics", key: nil)).text
-                #expect(metrics.contains(#"jwks_fetches_total{app="\#(app.id)",result="failed"} 1"#))
+                #expect(metrics.contains(#"push_registry_jwks_fetches_total{app="\#(app.id)",result="failed"} 1"#))
             }
         }
 

@@ -45,6 +45,6 @@ struct LogReaderTests {
     private func droppedLines(_ client: HTTPClient) async throws -> Int {
         let metrics = try await client.response(to: .make("GET", "/metrics", key: nil))
         #expect(metrics.status == 200)
-        return metrics.text.firstMatch(of: /log_lines_dropped_total (\d+)/).flatMap { Int($0.1) } ?? 0
+        return metrics.text.firstMatch(of: /push_registry_log_lines_dropped_total (\d+)/).flatMap { Int($0.1) } ?? 0
     }
 }

@@ -32,10 +32,10 @@ struct MetricsTests {
             _ = try await app.send("POST", "/installations/phone-1/logout", [:], fields: [("X-User-Id", "alice")])
             _ = try await app.delete("phone-2")
             let metrics = try await registry.send("GET", "/metrics", key: nil).text
-            #expect(metrics.contains(#"registry_changes_total{event="registered",reason="firstRegistration"} 3"#))
-            #expect(metrics.contains(#"registry_changes_total{event="takenOver",reason="ownerChanged"} 1"#))
-            #expect(metrics.contains(#"registry_changes_total{event="loggedOut",reason="loggedOut"} 1"#))
-            #expect(metrics.contains(#"registry_changes_total{event="deleted",reason="deletedByCaller"} 1"#))
+            #expect(metrics.contains(#"push_registry_changes_total{event="registered",reason="firstRegistration"} 3"#))
+            #expect(metrics.contains(#"push_registry_changes_total{event="takenOver",reason="ownerChanged"} 1"#))
+            #expect(metrics.contains(#"push_registry_changes_total{event="loggedOut",reason="loggedOut"} 1"#))
+            #expect(metrics.contains(#"push_registry_changes_total{event="deleted",reason="deletedByCaller"} 1"#))
         }
     }
 
@@ -46,11 +46,11 @@ struct MetricsTests {
             _ = try await app.put(
                 "browser", SampleRegistration.make("browser", token: "fcm-token", provider: "fcm"), as: "alice")
             _ = try await app.send("POST", "/installations/phone-1/logout", [:], fields: [("X-User-Id", "alice")])
-            let metrics = try await metricsOfNewService(registry, with: "registry_active_installations{")
-            #expect(metrics.contains(#"registry_active_installations{app="\#(app.id)",provider="apns"} 2"#))
-            #expect(metrics.contains(#"registry_active_installations{app="\#(app.id)",provider="fcm"} 1"#))
-            #expect(metrics.contains("postgres_duration_seconds_count"))
-            #expect(metrics.contains("http_connections"))
+            let metrics = try await metricsOfNewService(registry, with: "push_registry_active_installations{")
+            #expect(metrics.contains(#"push_registry_active_installations{app="\#(app.id)",provider="apns"} 2"#))
+            #expect(metrics.contains(#"push_registry_active_installations{app="\#(app.id)",provider="fcm"} 1"#))
+            #expect(metrics.contains("push_registry_postgres_duration_seconds_count"))
+            #expect(metrics.contains("push_registry_http_connections"))
         }
     }
 
@@ -64,15 +64,15 @@ struct MetricsTests {
             let other = try await RegistryApp.make(in: registry)
             let chosen = try await RegistryCommand.run(["cleanup", "--app", other.id], environment: environment)
             #expect(chosen.status == 0, "\(chosen.log)")
-            let before = try await metricsOfNewService(registry, with: "registry_active_installations{")
-            #expect(!before.contains("cleanup_last_finished_timestamp_seconds 1"))
+            let before = try await metricsOfNewService(registry, with: "push_registry_active_installations{")
+            #expect(!before.contains("push_registry_cleanup_last_finished_timestamp_seconds 1"))
             let cleanUp = try await RegistryCommand.run(["cleanup"], environment: environment)
             #expect(cleanUp.status == 0, "\(cleanUp.log)")
-            let metrics = try await metricsOfNewService(registry, with: "cleanup_last_installations{")
-            #expect(metrics.contains(#"cleanup_last_installations{app="\#(app.id)",step="stale"} 1"#))
-            #expect(metrics.contains(#"cleanup_last_installations{app="\#(app.id)",step="purged"} 0"#))
-            #expect(metrics.contains("cleanup_last_refused_apps 0"))
-            #expect(metrics.contains("cleanup_last_finished_timestamp_seconds 1"))
+            let metrics = try await metricsOfNewService(registry, with: "push_registry_cleanup_last_installations{")
+            #expect(metrics.contains(#"push_registry_cleanup_last_installations{app="\#(app.id)",step="stale"} 1"#))
+            #expect(metrics.contains(#"push_registry_cleanup_last_installations{app="\#(app.id)",step="purged"} 0"#))
+            #expect(metrics.contains("push_registry_cleanup_last_refused_apps 0"))
+            #expect(metrics.contains("push_registry_cleanup_last_finished_timestamp_seconds 1"))
         }
     }
 

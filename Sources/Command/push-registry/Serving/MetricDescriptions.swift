@@ -1,7 +1,13 @@
 import Telemetry
 
-/// Every metric of the service. The page Operations has these rows; alerts and panels use these names.
+/// Every metric of the service. The page Monitoring has these rows; alerts and panels use these names, with the prefix.
 enum MetricDescriptions {
+    static var configuration: PrometheusConfiguration {
+        var configuration = PrometheusConfiguration(descriptions: all)
+        configuration.prefix = "push_registry_"
+        return configuration
+    }
+
     static let all: [MetricDescription] =
         RequestMetrics.descriptions + connections + batches + registry + PrometheusRegistry.ownDescriptions
 
@@ -59,21 +65,21 @@ enum MetricDescriptions {
             "Notifications of posts, by `result`: `stored`, `repeated` (the same `dedupId`), `dropped` (more than "
                 + "`notificationsMax` waited). Many dropped ones mean that apps do not fetch."),
         MetricDescription(
-            "push_registry_feedback_held_total", .counter,
+            "feedback_held_total", .counter,
             "Dead verdicts that the breaker for feedback held, by `provider`: too many came within an hour. Alert on "
                 + "any."),
         MetricDescription(
-            "registry_changes_total", .counter,
+            "changes_total", .counter,
             "Changes written to the history by this process, by `event` and `reason`."),
         MetricDescription(
-            "push_registry_typed_tokens_removed_total", .counter,
+            "typed_tokens_removed_total", .counter,
             "Typed tokens, such as those of Live Activities, that providers' verdicts removed, by `kind`."),
         MetricDescription(
-            "registry_active_installations", .gauge,
+            "active_installations", .gauge,
             "Active installations by `app` and `provider`, read every 15 seconds. Every process reports the same: "
                 + "take the maximum."),
         MetricDescription(
-            "registry_unusable_policies", .gauge,
+            "unusable_policies", .gauge,
             "Apps whose stored policy this version cannot use: their calls get 503. Every process reports the same."),
         MetricDescription(
             "cleanup_last_finished_timestamp_seconds", .gauge,

@@ -69,7 +69,7 @@ struct RegistryGauges: Service, CustomStringConvertible {
     private func refreshInstallations() async throws {
         for count in try await installations.read() {
             Gauge(
-                label: "registry_active_installations", dimensions: [("app", count.app), ("provider", count.provider)]
+                label: "active_installations", dimensions: [("app", count.app), ("provider", count.provider)]
             ).record(count.active)
         }
     }

@@ -67,7 +67,7 @@ struct RegistryServer {
         // Their defaults would end the process without a drain.
         for number in [SIGUSR1, SIGUSR2, SIGALRM, SIGPIPE] { signal(number, SIG_IGN) }
         let loops = (0..<settings.eventLoops).map { EventLoop(name: "loop-\($0)") }
-        let metrics = PrometheusRegistry(PrometheusConfiguration(descriptions: MetricDescriptions.all))
+        let metrics = PrometheusRegistry(MetricDescriptions.configuration)
         MetricsSystem.bootstrap(metrics)
         let shutdown = ShutdownFlag()
         let codes = OneTimeCodes()

@@ -2,11 +2,9 @@
 struct ExpositionText {
     private(set) var bytes: [UInt8] = []
 
-    mutating func header(_ family: MetricFamily) {
-        if let help = family.help {
-            append("# HELP \(family.name) \(Self.escaped(help, quotes: false))\n")
-        }
-        append("# TYPE \(family.name) \(family.kind.rawValue)\n")
+    mutating func header(_ name: String, _ kind: MetricKind, _ help: String?) {
+        if let help { append("# HELP \(name) \(Self.escaped(help, quotes: false))\n") }
+        append("# TYPE \(name) \(kind.rawValue)\n")
     }
 
     mutating func sample(_ name: String, labels: String, _ value: String) {

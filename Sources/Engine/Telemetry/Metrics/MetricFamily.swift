@@ -26,10 +26,11 @@ struct MetricFamily: Sendable {
         self.series = ["": series]
     }
 
-    func write(to text: inout ExpositionText) {
-        text.header(self)
+    /// - Parameter fullName: the name that Prometheus sees.
+    func write(as fullName: String, to text: inout ExpositionText) {
+        text.header(fullName, kind, help)
         for (labels, series) in series.sorted(by: { $0.key < $1.key }) {
-            series.write(name, labels: labels, to: &text)
+            series.write(fullName, labels: labels, to: &text)
         }
     }
 }

@@ -12,13 +12,19 @@ public struct PrometheusConfiguration: Sendable {
     /// Upper bounds of a recorder's buckets, in the recorder's unit.
     public var recorderBuckets: [Double] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
-    /// By the name that Prometheus sees.
+    /// Of the names that Prometheus sees, but those of the process, which all Prometheus clients share.
+    public var prefix = ""
+
+    /// By the name without the prefix.
     let descriptions: [String: MetricDescription]
 
     /// All limits have their defaults.
     public init(descriptions: [MetricDescription] = RequestMetrics.descriptions) {
         self.descriptions = Dictionary(uniqueKeysWithValues: descriptions.map { ($0.name, $0) })
     }
+
+    /// The name that Prometheus sees.
+    public func fullName(of name: String) -> String { name.hasPrefix("process_") ? name : prefix + name }
 }
 
 /// The kind of a metric in Prometheus.
@@ -33,7 +39,7 @@ public enum MetricKind: String, Sendable {
 
 /// What Prometheus and people read about a metric.
 public struct MetricDescription: Sendable {
-    /// The name that Prometheus sees, such as `http_requests_total`.
+    /// The name without the prefix, such as `http_requests_total`.
     public let name: String
     public let kind: MetricKind
     /// One line of text (`# HELP`).

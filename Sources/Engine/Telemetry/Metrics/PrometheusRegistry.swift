@@ -34,8 +34,9 @@ public final class PrometheusRegistry: Sendable {
     public func render() -> [UInt8] {
         let families = table.withLock { Array($0.families.values) } + [droppedFamily] + ProcessMetrics.families()
         var text = ExpositionText()
-        for family in families.sorted(by: { $0.name < $1.name }) {
-            family.write(to: &text)
+        let named = families.map { (name: configuration.fullName(of: $0.name), family: $0) }
+        for (name, family) in named.sorted(by: { $0.name < $1.name }) {
+            family.write(as: name, to: &text)
         }
         return text.bytes
     }
@@ -173,7 +174,7 @@ extension PrometheusRegistry {
     /// The sums of a counter's whole amounts by the value of one of its labels.
     ///
     /// - Parameters:
-    ///   - name: as it is rendered, with the suffix `_total`.
+    ///   - name: as it is rendered, with the suffix `_total`, but without the prefix.
     ///   - label: series without it are left out. Its values must not contain a comma.
     ///   - dimensions: only series with all of these are summed. Their values must not contain a comma.
     public func sums(of name: String, by label: String, where dimensions: [(String, String)] = []) -> [String: Int64] {

@@ -242,7 +242,7 @@ public final class UnusablePolicies: Sendable {
     }
 
     private let logged = Locked<Set<Name>>([])
-    private let count = Gauge(label: "registry_unusable_policies")
+    private let count = Gauge(label: "unusable_policies")
     private let log: @Sendable (UnusableApp) -> Void
 
     /// - Parameter log: is called once for each app and revision.

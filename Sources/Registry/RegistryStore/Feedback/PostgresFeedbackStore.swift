@@ -254,7 +254,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         EventMeters.count(changes.events)
         EventMeters.count(removed: decision.removed)
         for (key, hour) in decision.hours where hour.held > 0 {
-            Counter(label: "push_registry_feedback_held_total", dimensions: [("provider", key.provider.rawValue)])
+            Counter(label: "feedback_held_total", dimensions: [("provider", key.provider.rawValue)])
                 .increment(by: hour.held)
         }
     }

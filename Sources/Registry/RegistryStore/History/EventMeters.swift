@@ -30,7 +30,7 @@ enum EventMeters {
     /// Counts typed tokens that verdicts removed, which have no events. Call it once they are committed.
     static func count(removed tokens: [TokenKind: Int]) {
         for (kind, times) in tokens {
-            Counter(label: "push_registry_typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
+            Counter(label: "typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
                 .increment(by: times)
         }
     }
@@ -38,7 +38,7 @@ enum EventMeters {
     static func count(_ kind: EventKind, _ reason: TokenEvent.Reason, times: Int) {
         guard times > 0 else { return }
         Counter(
-            label: "registry_changes_total", dimensions: [("event", kind.rawValue), ("reason", reason.rawValue)]
+            label: "changes_total", dimensions: [("event", kind.rawValue), ("reason", reason.rawValue)]
         ).increment(by: times)
     }
 }
