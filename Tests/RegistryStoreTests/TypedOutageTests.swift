@@ -127,6 +127,31 @@ struct TypedOutageTests {
         }
     }
 
+    /// Tokens of both environments that are held since different times or not at all, and some that have expired.
+    @Test func dryRun_countsWhatTheDecisionChanges() async throws {
+        try await TestStores.with { stores in
+            try await registerAll(stores, count: 40)
+            let since = try await time(stores).preceding(by: .hours(1))
+            for decision in [FeedbackRepair.Decision.restore(since: since), .release] {
+                _ = try await stores.sql(
+                    """
+                    UPDATE typed_token t SET held = n % 4 <> 0, received_at = now() - interval '3 hours',
+                        provider = (CASE WHEN n % 5 = 0 THEN 'apnsSandbox' ELSE 'apns' END)::provider,
+                        held_at = CASE WHEN n % 3 <> 0 THEN now() - n % 2 * interval '2 hours' END,
+                        expires_at = CASE WHEN n % 7 < 2 THEN now() + (n % 7 - 0.5) * interval '1 day' END
+                    FROM (SELECT install_id, substr(install_id, 7)::integer AS n FROM installation) AS i
+                    WHERE t.install_id = i.install_id
+                    """)
+                for provider in [Provider.apns, .apnsSandbox] {
+                    let counted = try await stores.repair(decision, of: provider, isDryRun: true)
+                    #expect(counted > 0)
+                    #expect(try await stores.repair(decision, of: provider) == counted)
+                    #expect(try await stores.repair(decision, of: provider, isDryRun: true) == 0)
+                }
+            }
+        }
+    }
+
     @Test func installationAndToken_thatAreBothHeld_countAsTwo() async throws {
         try await TestStores.with { stores in
             let app = try stores.app(breakingAbove: 0, share: 0.1)

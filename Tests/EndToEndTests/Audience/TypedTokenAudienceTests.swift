@@ -56,6 +56,11 @@ extension EndToEnd {
             }
             let voip = try await app.ask("installations", ["filter": [:], "kind": "voip"]).json["installations"][0]
             #expect(voip.object["name"] == .null && voip.object["expiresAt"] == .null)
+            let named = try await app.export(["filter": [:], "kind": "voip", "fields": ["installId", "environment"]])
+            #expect(
+                named == [
+                    ["installId": "a", "environment": "production"], ["installId": "b", "environment": "production"],
+                ])
             let csv = try await app.ask("export", ["filter": [:], "kind": "voip", "format": "csv"])
             #expect(
                 csv.text.hasPrefix("installId,provider,token,environment,name,expiresAt,generation,cursor\r\na,apns,"))

@@ -166,6 +166,23 @@ extension EndToEnd {
             #expect(try await app.run(["cleanup", "undo", "\(run)", "--json"]).report["restored"] == 0)
         }
 
+        /// The set comes back with the app's next registration.
+        @Test func undo_restoresTheMainToken_andNotTheSet() async throws {
+            let app = try await NightApp.make()
+            var body = SampleRegistration.make("phone")
+            body["tokens"] = [["kind": "voip", "token": "aabbccddeeff0022"]]
+            #expect(try await app.registry.put("phone", body).status == 201)
+            try await app.age("phone", by: "61 days")
+            let run = try #require(try await app.cleanUp().report["run"].integer)
+            let stale = try await app.registry.get("phone").json
+            #expect(stale["state"] == "stale" && stale["tokens"] == [])
+            #expect(try await app.run(["cleanup", "undo", "\(run)"]).status == 0)
+            let restored = try await app.registry.get("phone").json
+            #expect(restored["state"] == "active" && restored["token"] == body["token"] && restored["tokens"] == [])
+            #expect(try await app.registry.put("phone", body).json["status"] == "updated")
+            #expect(try await app.registry.get("phone").json["tokens"].array.count == 1)
+        }
+
         @Test func secondRun_namesTheHolderOfTheLock_withItsExitCode() async throws {
             let app = try await NightApp.make()
             let url = try Registry.shared.cluster.connectionString

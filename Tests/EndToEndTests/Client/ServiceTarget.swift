@@ -35,11 +35,19 @@ struct ServiceTarget: ConformanceTarget {
         try await expectSuccess(registered.send("PUT", "/topics/\(topic)", body, by: .role(.admin)))
     }
 
-    func notify(user: String, payload: PushRegistryClient.JSON) async throws {
+    func limit(installationsPerUser count: Int) async throws {
+        let policy: JSON = ["installationsPerUser": .integer(Int64(count))]
+        try await expectSuccess(registered.send("PATCH", "", policy, by: .role(.admin)))
+    }
+
+    @discardableResult
+    func notify(user: String, payload: PushRegistryClient.JSON) async throws -> [Int] {
         let body: JSON = [
             "to": ["userId": .string(user)], "payload": try JSON(parsing: JSONEncoder().encode(payload)),
         ]
-        try await expectSuccess(registered.send("POST", "/notifications", body))
+        let response = try await registered.send("POST", "/notifications", body)
+        try expectSuccess(response)
+        return response.json["notifications"].array.compactMap { $0["badge"].integer.map(Int.init) }
     }
 
     private func expectSuccess(_ response: HTTPResponse) throws {

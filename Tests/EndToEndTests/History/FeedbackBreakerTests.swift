@@ -99,6 +99,27 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
+        @Test func heldVerdicts_areReleasedByACommand_andRestoredByACallOfAdmins() async throws {
+            let (app, since) = try await app()
+            #expect(try await app.events(of: "phone-6").last?.reason == "feedbackBreaker")
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString]
+            let dry = try await RegistryCommand.run(
+                ["feedback", "release", app.id, "apns", "--dry-run", "--json"], environment: environment)
+            #expect(try dry.status == 0 && JSON(parsing: dry.output.utf8) == ["released": 5], "\(dry.log)")
+            #expect(try await states(app).count { $0 == "suspect" } == 5)
+            let released = try await RegistryCommand.run(
+                ["feedback", "release", app.id, "apns"], environment: environment)
+            #expect(released.status == 0 && released.output == "5 released\n", "\(released.log)")
+            #expect(try await states(app).count { $0 == "unregistered" } == 7)
+
+            let body: JSON = ["provider": "apns", "since": .string(since)]
+            #expect(try await app.send("POST", "/feedback/restore", body, by: .role(.service)).status == 403)
+            #expect(try await app.send("POST", "/feedback/restore", body, by: .role(.admin)).json == ["restored": 7])
+            #expect(try await states(app).allSatisfy { $0 == "active" })
+            #expect(try await app.events(of: "phone-6").suffix(2).map(\.event) == ["unregistered", "reactivated"])
+            try await app.expectCompleteHistory()
+        }
+
         /// Ten phones with a VoIP token each, of which seven are reported as dead: two are believed.
         private func typedApp() async throws -> (app: RegistryApp, since: String) {
             let app = try await RegistryApp.make(policy: ["feedbackBreaker": ["count": 1, "share": 0.2]])

@@ -59,6 +59,10 @@ struct MetricsTests {
             let app = try await RegistryApp.make(in: registry)
             for number in 0..<10 { _ = try await app.put("phone-\(number)", as: "alice") }
             try await app.update("phone-0", "last_seen_at = now() - interval '100 days'")
+            var body = SampleRegistration.make("phone-1")
+            body["tokens"] = [["kind": "voip", "token": "aabbccddeeff0011"]]
+            _ = try await app.put("phone-1", body, as: "alice")
+            _ = try await registry.database.rows("UPDATE typed_token SET expires_at = now()")
             let environment = ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString]
             // A run limited by --app must not silence the alert.
             let other = try await RegistryApp.make(in: registry)
@@ -68,7 +72,9 @@ struct MetricsTests {
             #expect(!before.contains("push_registry_cleanup_last_finished_timestamp_seconds 1"))
             let cleanUp = try await RegistryCommand.run(["cleanup"], environment: environment)
             #expect(cleanUp.status == 0, "\(cleanUp.log)")
+            #expect(cleanUp.output.contains("1 expired tokens deleted"), "\(cleanUp.output)")
             let metrics = try await metricsOfNewService(registry, with: "push_registry_cleanup_last_installations{")
+            #expect(metrics.contains(#"push_registry_cleanup_last_typed_tokens{app="\#(app.id)"} 1"#))
             #expect(metrics.contains(#"push_registry_cleanup_last_installations{app="\#(app.id)",step="stale"} 1"#))
             #expect(metrics.contains(#"push_registry_cleanup_last_installations{app="\#(app.id)",step="purged"} 0"#))
             #expect(metrics.contains("push_registry_cleanup_last_refused_apps 0"))

@@ -80,6 +80,17 @@ extension EndToEnd {
             #expect(try await app.feedback([item(token, "UNREGISTERED")]).counts == ["received": 1, "outdated": 1])
         }
 
+        @Test func feedback_byInstallation_isOutdated_ofTheGenerationBeforeTheSpelling() async throws {
+            let app = try await RegistryApp.make()
+            let generations = [try await app.put("phone", body(token)), try await app.put("phone", body(fid))]
+                .map { $0.json["generation"] }
+            try await app.waitTwoDays()
+            for (generation, outcome) in zip(generations, ["outdated", "unregistered"]) {
+                let item: JSON = ["installId": "phone", "reason": "UNREGISTERED", "generation": generation]
+                #expect(try await app.feedback([item]).counts == ["received": 1, outcome: 1])
+            }
+        }
+
         @Test func address_hasOneHolder_whenSpellingsAreClaimedAtOnce() async throws {
             let app = try await RegistryApp.make()
             for _ in 1...3 {
@@ -124,6 +135,24 @@ extension EndToEnd {
             #expect(marketing["installations"].array.allSatisfy { Array($0.object.keys) == ["id"] })
             #expect(try await app.post(toPhone: "a")["addressKind"] == "fid")
             #expect(try await app.post(toPhone: "f")["addressKind"] == "token")
+        }
+
+        @Test func userLists_haveTheKindBesideTheToken_ofEveryProvider() async throws {
+            let app = try await RegistryApp.make()
+            for (name, token, provider) in [
+                ("a", fid, "fcm"), ("b", SampleRegistration.token("b"), "apns"),
+                ("c", "https://fcm.googleapis.com/c", "webPush"),
+            ] {
+                var body = SampleRegistration.make(name, token: token, provider: provider)
+                if provider == "webPush" { body["keys"] = ImportTests.keys }
+                #expect(try await app.put(name, body, as: "alice").status == 201)
+            }
+            let own = try await app.send("GET", "/users/alice/installations", by: .role(.sender))
+            let many = try await app.send("POST", "/users/installations", ["userIds": ["alice"]], by: .role(.sender))
+            let page = try await app.ask("installations", ["filter": [:]])
+            for list in [own.json["installations"], many.json["users"]["alice"], page.json["installations"]] {
+                #expect(list.array.map { $0["addressKind"] } == ["fid", "token", "subscription"])
+            }
         }
 
         @Test func export_hasTheKind_onlyIfItIsNamed_forMarketingToo() async throws {

@@ -1,3 +1,4 @@
+import Foundation
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -37,6 +38,15 @@ extension EndToEnd {
             #expect(try await app.export(["filter": [:]]).first?["keys"] == Self.keys)
         }
 
+        @Test func page_allowsADistributor_inThePolicyThatItShows() async throws {
+            let page = URL(filePath: #filePath).appending(
+                path: "../../../../Sources/Command/push-registry/Documentation.docc/UnifiedPush.md")
+            let text = try String(contentsOf: page.standardized, encoding: .utf8)
+            let policy = try #require(text.firstMatch(of: #/policy set com\.example\.mail '([^']*)'/#)).1
+            let app = try await RegistryApp.make(policy: JSON(parsing: policy.utf8))
+            #expect(try await app.put("phone", body(Self.unifiedPush)).status == 201)
+        }
+
         /// The body is the one that the registry has read already.
         @Test func registration_isRefused_onceItsHostHasLeftTheList() async throws {
             let app = try await RegistryApp.make(policy: ["webPushHosts": ["ntfy.sh"]])
@@ -50,6 +60,7 @@ extension EndToEnd {
             // Whom the list forbids is still known, until it is unregistered.
             #expect(try await app.get("phone").json["state"] == "active")
             #expect(try await app.count([:]) == 2)
+            #expect(try await app.export(["filter": [:]]).map { $0["installId"] } == ["other", "phone"])
             let feedback: JSON = [["token": .string(Self.unifiedPush), "provider": "webPush", "reason": "410"]]
             let counts = try await app.send("POST", "/feedback", feedback, by: .role(.service)).json
             #expect(counts["suspect"] == 1, "\(counts)")

@@ -119,6 +119,30 @@ extension EndToEnd {
             #expect(try await app.put("phone", body).json["status"] == "unchanged")
         }
 
+        @Test func tokens_ofEveryKind_expireByTheirKind_unlessTheAppSaysWhen() async throws {
+            let app = try await RegistryApp.make()
+            let hours: [String: Double] = ["liveActivity": 12, "liveActivityStart": 90 * 24]
+            let kinds = [
+                "complication", "fileProvider", "liveActivity", "liveActivityStart", "location", "pushToTalk", "voip",
+                "widget",
+            ]
+            let body = JSON.tokens(.array(kinds.map { .token($0, $0, name: "n") }))
+            let sent = Date.now
+            #expect(try await app.put("phone", body).status == 201)
+            let tokens = try await app.get("phone").json["tokens"]
+            #expect(tokens.array.compactMap { $0["kind"].string }.sorted() == kinds)
+            for token in tokens.array {
+                let seconds = try token["expiresAt"].string.map {
+                    try Date($0.prefix(19) + "Z", strategy: .iso8601).timeIntervalSince(sent)
+                }
+                let expected = hours[token["kind"].string ?? ""].map { $0 * 3_600 }
+                #expect((seconds == nil) == (expected == nil), "\(token)")
+                if let seconds, let expected { #expect(abs(seconds - expected) < 120, "\(token)") }
+            }
+            #expect(try await app.put("phone", body).json["status"] == "unchanged")
+            #expect(try await app.get("phone").json["tokens"] == tokens)
+        }
+
         // MARK: One token
 
         @Test func oneToken_isAddedReplacedAndRemoved() async throws {
@@ -201,6 +225,17 @@ extension EndToEnd {
             #expect(try await app.deleteToken("voip/-", by: client, fields: proof).status == 204)
             _ = try await app.put("free")
             #expect(try await app.putToken("voip/-", "c", on: "free", by: client).status == 200)
+        }
+
+        @Test func oneToken_isNotRemoved_byAnotherCaller_orWithAnOlderGeneration() async throws {
+            let app = try await RegistryApp.make(policy: UserJWT.policy)
+            _ = try await app.put("phone", .tokens([.voip("a")]), as: "alice")
+            let byKey = try await app.deleteToken("voip/-", by: .role(.client))
+            #expect(byKey.status == 403 && byKey.code == "owned-installation")
+            #expect(try await app.deleteToken("voip/-", by: UserJWT.make("bob")).status == 404)
+            #expect(try await app.deleteToken("voip/-", by: .role(.sender)).status == 403)
+            #expect(try await app.deleteToken("voip/-", fields: [("If-Match", "\"1\"")]).status == 412)
+            #expect(try await app.kinds("phone") == ["voip"])
         }
 
         // MARK: One holder

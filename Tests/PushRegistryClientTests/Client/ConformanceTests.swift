@@ -31,8 +31,10 @@ struct InMemoryRegistryConformanceTests {
             await registry.define(topic: topic, name: topic, locked: locked)
         }
 
-        func notify(user: String, payload: PushRegistryClient.JSON) async throws {
-            await registry.notify(user: user, payload: payload)
+        func limit(installationsPerUser count: Int) async { await registry.setInstallationsPerUser(count) }
+
+        func notify(user: String, payload: PushRegistryClient.JSON) async throws -> [Int] {
+            await registry.notify(user: user, payload: payload).map(\.badge)
         }
     }
 }

@@ -47,7 +47,8 @@ extension ConformanceCheck {
                 throw ConformanceFailure(description: "no epoch")
             }
             for number in 1...3 {
-                try await registry.target.notify(user: user, payload: ["n": .integer(Int64(number))])
+                let badges = try await registry.target.notify(user: user, payload: ["n": .integer(Int64(number))])
+                try expect(badges, [number], "badge")
             }
             let all = try await registry.notifications(by: key)
             try expect(all, 200, nil, "fetch")
@@ -56,6 +57,7 @@ extension ConformanceCheck {
             try expect(numbers(all), [1, 2, 3], "all")
             try expect(numbers(try await registry.notifications("after=2&epoch=\(epoch)", by: key)), [3], "after 2")
             try expect(numbers(try await registry.notifications(by: key)), [3], "acknowledged")
+            try expect(try await registry.target.notify(user: user, payload: 4), [2], "badge after that")
         },
         ConformanceCheck("another epoch, or a number above the last one, is 410") { registry in
             let user = "alice-\(registry.id)"

@@ -19,11 +19,17 @@ public protocol ConformanceTarget: Sendable {
     /// Ends a session, as the app's back end.
     func endSession(_ session: String) async throws
 
+    /// Sets how many active installations a user may have.
+    func limit(installationsPerUser count: Int) async throws
+
     /// Creates a topic that is off by default.
     func define(topic: String, locked: Bool) async throws
 
     /// Stores a notification for a user's installations.
-    func notify(user: String, payload: PushRegistryClient.JSON) async throws
+    ///
+    /// - Returns: the badge of each push.
+    @discardableResult
+    func notify(user: String, payload: PushRegistryClient.JSON) async throws -> [Int]
 }
 
 extension ConformanceTarget {
@@ -43,7 +49,7 @@ public struct ConformanceCheck: Sendable, CustomStringConvertible {
     }
 
     public static let all =
-        registration + refusals + rotations + logout + topics + tokens + notifications + receipts
+        registration + addresses + refusals + rotations + logout + topics + tokens + notifications + receipts
 
     /// - Throws: `ConformanceFailure`.
     public func run(on target: some ConformanceTarget) async throws {

@@ -15,8 +15,10 @@ extension InMemoryRegistry {
         }
         let owner = try owner(after: call, by: caller, on: before) { $0.holds(body.token, body.provider) }
         try checkPrecondition(call, before, mayRead: mayRead(before, caller))
+        // Another spelling of the address is another binding, too.
         let changesBinding =
-            before?.holds(body.token, body.provider) != true || before?.owner != owner || before?.state != .active
+            before?.token != body.token || before?.provider != body.provider || before?.owner != owner
+            || before?.state != .active
         var installation =
             before
             ?? Installation(
@@ -45,6 +47,9 @@ extension InMemoryRegistry {
         installation.lastSeenAt = clock.now
         installations[call.installID] = installation
         store(installation.tokens, for: call.installID)
+        if before?.state != .active || before?.owner?.user != owner?.user {
+            limitInstallations(of: owner, call.installID)
+        }
         let keepsSet = installation.topics == topicsBefore && installation.tokens == tokensBefore
         let status = before == nil ? "created" : isUnchanged && keepsSet ? "unchanged" : "updated"
         var members: [String: JSON] = [
@@ -74,10 +79,22 @@ extension InMemoryRegistry {
 
     /// R1, R4: takes the token from its present holder.
     private func takeOver(_ token: String, _ provider: String, for installID: String) {
-        for (id, other) in installations where id != installID && other.holds(token, provider) {
-            installations[id]?.change(to: nil, .superseded, generation: nextGeneration())
-            installations[id]?.token = nil
+        for (id, other) in installations where id != installID && other.holds(token, provider) { supersede(id) }
+    }
+
+    /// Beyond the limit, those that have not been seen for the longest are superseded.
+    private func limitInstallations(of owner: Owner?, _ installID: String) {
+        guard let owner, let limit = installationsPerUser else { return }
+        let others = installations.filter {
+            $0.key != installID && $0.value.state == .active && $0.value.owner?.user == owner.user
         }
+        let oldest = others.sorted { ($0.value.lastSeenAt, $0.key) < ($1.value.lastSeenAt, $1.key) }
+        for (id, _) in oldest.prefix(max(0, others.count + 1 - limit)) { supersede(id) }
+    }
+
+    private func supersede(_ id: String) {
+        installations[id]?.change(to: nil, .superseded, generation: nextGeneration())
+        installations[id]?.token = nil
     }
 
     func checkPrecondition(_ call: Call, _ installation: Installation?, mayRead: Bool) throws(Refusal) {
@@ -183,7 +200,18 @@ extension InMemoryRegistry {
 extension InMemoryRegistry.Installation {
     var eTag: String { "\"\(generation)\"" }
 
-    func holds(_ token: String, _ provider: String) -> Bool { self.token == token && self.provider == provider }
+    /// R1: whether this is the installation's token, in any spelling.
+    func holds(_ token: String, _ provider: String) -> Bool {
+        guard let present = self.token, self.provider == provider else { return false }
+        return Self.address(of: present, provider) == Self.address(of: token, provider)
+    }
+
+    /// As the service's `Token.address`, which `ClientConformance` compares: the Firebase installation id of an `fcm`
+    /// token, alone or before a colon, if it has one.
+    private static func address(of token: String, _ provider: String) -> Substring {
+        let id = #/([c-f][A-Za-z0-9_-]{21})(:.*)?/#
+        return (provider == "fcm" ? token.wholeMatch(of: id)?.1 : nil) ?? token[...]
+    }
 }
 
 /// The members of a registration's body that this registry uses.

@@ -8,6 +8,8 @@ extension InMemoryRegistry {
         public var number: Int64
         public var previous: Int64
         public var epoch: String
+        /// How many notifications wait for the installation, this one counted.
+        public var badge: Int
     }
 
     /// Stores a notification for the installations of a user.
@@ -24,8 +26,9 @@ extension InMemoryRegistry {
                 let (number, previous) = installations[id]?.inbox.add(
                     payload, collapseID: collapseID, at: at, until: at + life, atMost: notificationsMax)
             else { return nil }
-            let epoch = installations[id]?.inbox.epoch ?? ""
-            return Push(installID: id, number: number, previous: previous, epoch: epoch)
+            let inbox = installations[id]?.inbox ?? Inbox()
+            return Push(
+                installID: id, number: number, previous: previous, epoch: inbox.epoch, badge: inbox.items.count)
         }
     }
 

@@ -34,6 +34,10 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
     /// The most notifications that wait for an installation, as in the service's policy. One more drops the oldest.
     public private(set) var notificationsMax = 100
 
+    /// How many active installations a user may have, as in the service's policy. One more supersedes the one that was
+    /// not seen for the longest. Nil: any number.
+    public private(set) var installationsPerUser: Int?
+
     /// The requests that arrived, oldest first.
     public private(set) var requests: [PushRegistryClient.Request] = []
 
@@ -72,6 +76,11 @@ public actor InMemoryRegistry: PushRegistryClient.Transport {
     /// - Parameter count: 1 to 1,000.
     public func setNotificationsMax(_ count: Int) {
         notificationsMax = count
+    }
+
+    /// - Parameter count: 1 to 1,000; nil for any number.
+    public func setInstallationsPerUser(_ count: Int?) {
+        installationsPerUser = count
     }
 
     /// The next request gets this response and has no effect.

@@ -55,6 +55,28 @@ enum FeedbackBreakerStatements {
         ORDER BY install_id LIMIT $4
         """)
 
+    /// A dry run of the same calls: counts the held tokens of the provider `$2` that `LockedTokens.apply` changes.
+    /// TypedOutageTests compares both. `$3` is NULL, or since when they are held.
+    static let countHeld = PreparedSQL(
+        """
+        SELECT count(*) FROM typed_token
+        WHERE app_id = $1 AND provider = $2::text::provider AND held
+            AND coalesce(expires_at > clock_timestamp(), true)
+            AND coalesce(coalesce(held_at, received_at) >= $3::timestamptz, true)
+        """)
+
+    /// A dry run of the same calls: counts the installations `$3` that still have the generations `$4`, as
+    /// `FeedbackRepair.outcome` requires. FeedbackOutageTests compares both.
+    static let countUnchanged = PreparedSQL(
+        """
+        SELECT count(*)
+        FROM unnest($3::text[], $4::bigint[]) AS k (install_id, generation)
+        CROSS JOIN LATERAL (
+            SELECT generation, provider FROM installation
+            WHERE app_id = $1 AND install_id = k.install_id OFFSET 0) AS i
+        WHERE i.generation = k.generation AND i.provider = $2::text::provider
+        """)
+
     /// Begins the counts of providers. Another transaction that does the same makes it fail.
     static let insertSQL = PreparedSQL(
         """

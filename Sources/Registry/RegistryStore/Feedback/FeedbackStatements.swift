@@ -107,10 +107,6 @@ enum FeedbackStatements {
             : PostgresStatement(readHolders, feedback.app.rawValue, providers, digests)
     }
 
-    static func read(_ ids: [String], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(read, app.rawValue, [String](), [[UInt8]](), ids)
-    }
-
     /// Locks tokens, then installations.
     static func lock(_ feedback: Feedback) -> [PostgresStatement] {
         let (addresses, ids) = subjects(of: feedback)

@@ -28,8 +28,17 @@ extension PostgresFeedbackStore {
 
     // MARK: Typed tokens
 
-    /// Reads the installations with held tokens, page by page.
+    /// Reads the installations with held tokens, page by page. A dry run counts in one statement: the console asks
+    /// whenever it shows the page.
     private func repairTokens(_ repair: FeedbackRepair) async throws -> Int {
+        guard !repair.isDryRun else {
+            return try await resources.lone.withTurn(of: repair.app) {
+                try await resources.postgres.read(
+                    PostgresStatement(
+                        FeedbackBreakerStatements.countHeld, repair.app.rawValue, repair.provider.rawValue,
+                        repair.since?.postgres))[0].decode(0)
+            }
+        }
         var (count, next) = (0, Optional(""))
         while let last = next {
             let page = try await resources.lone.withTurn(of: repair.app) {
@@ -37,7 +46,7 @@ extension PostgresFeedbackStore {
             }
             count += page.counts.values.reduce(0, +)
             next = page.next
-            if repair.decision == .release, !repair.isDryRun { EventMeters.count(removed: page.counts) }
+            if repair.decision == .release { EventMeters.count(removed: page.counts) }
         }
         return count
     }
@@ -56,7 +65,8 @@ extension PostgresFeedbackStore {
             let ids = try listed[setUp.count].map { try $0.decode(0, as: String.self) }
             guard let end = ids.last else { return ([:], nil) }
             let results = try await transaction.execute([
-                read(ids, for: repair), PostgresStatement(RegistrationStatements.now),
+                PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids),
+                PostgresStatement(RegistrationStatements.now),
                 TypedTokenStatements.sets(of: try ids.map { try InstallID($0) }, in: repair.app),
             ])
             let moment = try Moment(results[1])
@@ -69,16 +79,9 @@ extension PostgresFeedbackStore {
                 changes.change(stored, to: stored.installation, changingTokens: true)
             }
             changes.write(tokens.changes)
-            if !repair.isDryRun { try await transaction.commit(changes, at: moment) }
+            try await transaction.commit(changes, at: moment)
             return (counts, ids.count < Int(Self.repairedMax) ? nil : end)
         }
-    }
-
-    /// A dry run locks nothing.
-    private func read(_ ids: [String], for repair: FeedbackRepair) -> PostgresStatement {
-        repair.isDryRun
-            ? FeedbackStatements.read(ids, in: repair.app)
-            : PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids)
     }
 
     // MARK: Installations
@@ -120,14 +123,23 @@ extension PostgresFeedbackStore {
         return (generations.isEmpty ? 0 : try await change(generations, by: repair), next)
     }
 
+    /// A dry run only counts the installations, and locks nothing.
+    ///
     /// - Parameter generations: of the installations after the events.
     private func change(_ generations: [String: Int64], by repair: FeedbackRepair) async throws -> Int {
-        try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+        guard !repair.isDryRun else {
+            return try await resources.postgres.read(
+                PostgresStatement(
+                    FeedbackBreakerStatements.countUnchanged, repair.app.rawValue, repair.provider.rawValue,
+                    Array(generations.keys), Array(generations.values)))[0].decode(0)
+        }
+        return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let setUp = LockTimeoutStatements.of(.alone)
             let ids = Array(generations.keys)
             let results = try await transaction.execute(
                 setUp + [
-                    read(ids, for: repair), PostgresStatement(RegistrationStatements.now),
+                    PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids),
+                    PostgresStatement(RegistrationStatements.now),
                 ])
             let moment = try Moment(results[setUp.count + 1])
             var changes = ChangeSet(in: repair.app, at: moment.time)
@@ -139,7 +151,6 @@ extension PostgresFeedbackStore {
                 changes.change(before, to: outcome.after)
                 changes.record([outcome.event])
             }
-            guard !repair.isDryRun else { return changes.events.count }
             try await transaction.commit(changes, at: moment)
             return changes.events.count
         }
