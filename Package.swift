@@ -129,6 +129,7 @@ let package = Package(
                 .embedInCode("0012_create_typed_token.sql"),
                 .embedInCode("0013_create_feedback_breaker.sql"),
                 .embedInCode("0014_add_readdressed.sql"),
+                .embedInCode("0015_create_directory_change.sql"),
             ],
             swiftSettings: strict),
 

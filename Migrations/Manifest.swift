@@ -27,4 +27,5 @@ public let migrationFiles = [
     MigrationFile("0012_create_typed_token", PackageResources._012_create_typed_token_sql),
     MigrationFile("0013_create_feedback_breaker", PackageResources._013_create_feedback_breaker_sql),
     MigrationFile("0014_add_readdressed", PackageResources._014_add_readdressed_sql),
+    MigrationFile("0015_create_directory_change", PackageResources._015_create_directory_change_sql),
 ]

@@ -8,15 +8,43 @@ public final class DirectorySnapshot: Sendable {
     private let keys: [String: APIKey]
     private let appsByNumber: [AppNumber: App]
 
-    public init(
+    public convenience init(
         version: Int64, databaseEpoch: String = "", apps: [App], unusable: [UnusableApp] = [], keys: [APIKey]
+    ) {
+        self.init(
+            version: version, databaseEpoch: databaseEpoch, apps: apps, unusable: unusable,
+            keys: Dictionary(uniqueKeysWithValues: keys.map { ($0.id, $0) }))
+    }
+
+    private init(
+        version: Int64, databaseEpoch: String, apps: [App], unusable: [UnusableApp], keys: [String: APIKey]
     ) {
         self.version = version
         self.databaseEpoch = databaseEpoch
         self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         appsByNumber = Dictionary(uniqueKeysWithValues: apps.map { ($0.number, $0) })
         self.unusable = Dictionary(uniqueKeysWithValues: unusable.map { ($0.id, $0) })
-        self.keys = Dictionary(uniqueKeysWithValues: keys.map { ($0.id, $0) })
+        self.keys = keys
+    }
+
+    /// The snapshot after changes of some apps.
+    ///
+    /// - Parameters:
+    ///   - changed: the apps of which `apps` and `unusable` replace what was known.
+    ///   - owners: the apps of which `keys` are all keys.
+    public func replacing(
+        _ changed: Set<AppNumber>, by apps: [App], _ unusable: [UnusableApp], keysOf owners: Set<AppNumber>,
+        by keys: [APIKey], version: Int64, databaseEpoch: String
+    ) -> DirectorySnapshot {
+        var present = self.keys
+        if !owners.isEmpty {
+            for key in self.keys.values where owners.contains(key.app) { present[key.id] = nil }
+            for key in keys { present[key.id] = key }
+        }
+        return DirectorySnapshot(
+            version: version, databaseEpoch: databaseEpoch,
+            apps: self.apps.values.filter { !changed.contains($0.number) } + apps,
+            unusable: self.unusable.values.filter { !changed.contains($0.number) } + unusable, keys: present)
     }
 
     public func app(_ number: AppNumber) -> App? { appsByNumber[number] }

@@ -108,23 +108,37 @@ public actor PostgresAppDirectory: AppDirectory {
         return new
     }
 
-    /// Version, apps, keys and topics of one moment.
+    /// Version, apps, keys and topics of one moment. What has not changed since the last snapshot is not read.
     private func load() async throws -> DirectorySnapshot {
         try await postgres.withTransaction(.snapshot) { transaction in
-            let results = try await transaction.execute([
-                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
-                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
-                PostgresStatement(DirectoryStatements.databaseEpoch), PostgresStatement(TopicCatalogueStatements.all),
-            ])
             let last = lastRead
-            let signingKeys = try SigningKeyStatements.byApp(results[3])
-            let topics = try TopicCatalogue.byApp(results[5])
+            let found = try await transaction.execute([
+                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.databaseEpoch),
+                PostgresStatement(DirectoryStatements.changes, last.version),
+            ])
+            let (version, epoch): (Int64, String) = (try found[0][0].decode(0), try found[1][0].decode(0))
+            let isComplete = epoch == last.databaseEpoch && Int64(found[2].count) == version - last.version
+            let changes =
+                isComplete ? found[2] : try await transaction.execute(PostgresStatement(DirectoryStatements.allApps))
+            var (changed, owners): (Set<Int32>, Set<Int32>) = ([], [])
+            for change in changes {
+                let app: Int32 = try change.decode(0)
+                if try change.decode(1) { owners.insert(app) } else { changed.insert(app) }
+            }
+            let results = try await transaction.execute([
+                PostgresStatement(DirectoryStatements.apps, Array(changed)),
+                PostgresStatement(SigningKeyStatements.signingKeys, Array(changed)),
+                PostgresStatement(TopicCatalogueStatements.ofApps, Array(changed)),
+                PostgresStatement(DirectoryStatements.keys, Array(owners)),
+            ])
+            let signingKeys = try SigningKeyStatements.byApp(results[1])
+            let topics = try TopicCatalogue.byApp(results[2])
             var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, signingKeys, topics, last, into: &apps, &unusable) }
-            return DirectorySnapshot(
-                version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
-                unusable: unusable,
-                keys: try results[2].map(APIKey.init))
+            for row in results[0] { try Self.read(row, signingKeys, topics, last, into: &apps, &unusable) }
+            let base = isComplete ? last : DirectorySnapshot(version: 0, apps: [], keys: [])
+            return base.replacing(
+                Set(changed.map { AppNumber($0) }), by: apps, unusable, keysOf: Set(owners.map { AppNumber($0) }),
+                by: try results[3].map(APIKey.init), version: version, databaseEpoch: epoch)
         }
     }
 
