@@ -130,6 +130,7 @@ let package = Package(
                 .embedInCode("0013_create_feedback_breaker.sql"),
                 .embedInCode("0014_add_readdressed.sql"),
                 .embedInCode("0015_create_directory_change.sql"),
+                .embedInCode("0016_add_app_deletion.sql"),
             ],
             swiftSettings: strict),
 

@@ -28,4 +28,5 @@ public let migrationFiles = [
     MigrationFile("0013_create_feedback_breaker", PackageResources._013_create_feedback_breaker_sql),
     MigrationFile("0014_add_readdressed", PackageResources._014_add_readdressed_sql),
     MigrationFile("0015_create_directory_change", PackageResources._015_create_directory_change_sql),
+    MigrationFile("0016_add_app_deletion", PackageResources._016_add_app_deletion_sql),
 ]

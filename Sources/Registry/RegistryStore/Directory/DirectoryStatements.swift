@@ -31,11 +31,14 @@ enum DirectoryStatements {
 
     /// Every request after a change of apps or keys: reads these apps.
     static let apps = PreparedSQL(
-        "SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key FROM app WHERE id = ANY ($1)")
+        """
+        SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key, deleting_since FROM app
+        WHERE id = ANY ($1)
+        """)
 
     /// PUT and PATCH /v1/apps/{app}, apps create: reads the policy's revision.
     static let revision = PreparedSQL(
-        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
+        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1 AND deleting_since IS NULL")
 
     /// Every request after a change of apps or keys: reads the keys of these apps.
     static let keys = PreparedSQL(
@@ -48,11 +51,13 @@ enum DirectoryStatements {
     static let drawNumber = PreparedSQL(
         "SELECT nextval('app_id_seq')::integer")
 
-    /// Another caller may have created the app since. Then its policy is replaced if $4 is true.
+    /// Another caller may have created the app since. Then its policy is replaced if $4 is true, unless it is being
+    /// deleted.
     static let createApp = PreparedSQL(
         """
         INSERT INTO app (id, identifier, policy) OVERRIDING SYSTEM VALUE VALUES ($3, $1, $2::jsonb)
-        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now() WHERE $4
+        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
+            WHERE $4 AND app.deleting_since IS NULL
         RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
         """)
 
@@ -60,7 +65,7 @@ enum DirectoryStatements {
     static let replacePolicy = PreparedSQL(
         """
         UPDATE app SET policy = $2::jsonb, updated_at = now()
-        WHERE identifier = $1 AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
+        WHERE identifier = $1 AND deleting_since IS NULL AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
         RETURNING id, false, \(sql: revisionOfPolicy)
         """)
 
