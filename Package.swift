@@ -129,7 +129,9 @@ let package = Package(
                 .embedInCode("0012_create_typed_token.sql"),
                 .embedInCode("0013_create_feedback_breaker.sql"),
                 .embedInCode("0014_add_readdressed.sql"),
-                .embedInCode("0015_create_rollup_history.sql"),
+                .embedInCode("0015_create_directory_change.sql"),
+                .embedInCode("0016_add_app_deletion.sql"),
+                .embedInCode("0017_create_rollup_history.sql"),
             ],
             swiftSettings: strict),
 

@@ -27,5 +27,7 @@ public let migrationFiles = [
     MigrationFile("0012_create_typed_token", PackageResources._012_create_typed_token_sql),
     MigrationFile("0013_create_feedback_breaker", PackageResources._013_create_feedback_breaker_sql),
     MigrationFile("0014_add_readdressed", PackageResources._014_add_readdressed_sql),
-    MigrationFile("0015_create_rollup_history", PackageResources._015_create_rollup_history_sql),
+    MigrationFile("0015_create_directory_change", PackageResources._015_create_directory_change_sql),
+    MigrationFile("0016_add_app_deletion", PackageResources._016_add_app_deletion_sql),
+    MigrationFile("0017_create_rollup_history", PackageResources._017_create_rollup_history_sql),
 ]

@@ -121,8 +121,8 @@ public struct RegistryService: Sendable {
             \.putSegment, \.getSegment, \.deleteSegment, \.putMessage, \.getMessage, \.listMessages, \.breakDownMessage,
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
-            \.putTypedToken, \.deleteTypedToken, \.listApps, \.putApp, \.patchApp, \.getApp, \.createKey, \.listKeys,
-            \.revokeKey, \.getCaller, \.listCleanUpRuns, \.health, \.ready, \.metricsText, \.describeAPI,
+            \.putTypedToken, \.deleteTypedToken, \.listApps, \.putApp, \.patchApp, \.getApp, \.deleteApp, \.createKey,
+            \.listKeys, \.revokeKey, \.getCaller, \.listCleanUpRuns, \.health, \.ready, \.metricsText, \.describeAPI,
             \.describeErrors, \.linkPage,
         ]
     }

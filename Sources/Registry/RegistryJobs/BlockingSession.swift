@@ -8,8 +8,7 @@ import RegistryStore
 extension RollUpFold {
     /// Folds once.
     static func run(_ app: AppNumber, batch: Int = batchMax, in session: PostgresSession) throws -> Outcome? {
-        _ = try session.execute(RollUpStatements.addState(app))
-        return try session.withTransaction {
+        try session.withTransaction {
             var fold = RollUpFold(app, batch: batch)
             var unit: [PostgresStatement]? = fold.first
             while let statements = unit { unit = try fold.next(try statements.map(session.execute)) }

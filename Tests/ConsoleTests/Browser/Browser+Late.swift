@@ -16,6 +16,17 @@ extension Browser {
             """)
     }
 
+    /// Replaces a text in the paths and bodies of requests from now on.
+    func replaceInRequests(_ text: String, by other: String) async throws {
+        try await run(
+            """
+            const real = window.fetch;
+            const [text, other] = arguments;
+            window.fetch = (url, {body, ...options} = {}) => real(
+              url.replace(text, other), {...options, body: body?.replace(text, other)});
+            """, .string(text), .string(other))
+    }
+
     /// Holds the responses to requests whose body contains a text, until `releaseResponses` is called. Aborting such a
     /// request has no effect.
     func holdResponses(to text: String) async throws {

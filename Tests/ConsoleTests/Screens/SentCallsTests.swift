@@ -78,6 +78,49 @@ extension ConsoleTests {
             }
         }
 
+        /// The list has a value, and the installations have two.
+        @Test func suggestions_sayThatThereAreMore() async throws {
+            try await Console.shared.visit("audience") { browser, _ in
+                try await browser.replaceInRequests("\"limit\":1000", by: "\"limit\":1")
+                try await browser.edit(["carrier": "Example"])
+                try await browser.run("document.querySelector('.sentence [role=combobox]').click()")
+                try await browser.wait(forText: "One more value. Type it.")
+                #expect(try await browser.run("return document.querySelectorAll('[role=option] .count').length") == 1)
+            }
+        }
+
+        /// Each page of apps has one app.
+        @Test func appBehindTheFirstPage_isTyped() async throws {
+            let console = try Console.shared
+            try await console.withBrowser(expecting: ["404"]) { browser in
+                try await console.signInAsAdmin(browser)
+                try await browser.replaceInRequests("limit=100", by: "limit=1")
+                try await browser.click("Sign out")
+                try await console.signInAgain(browser, key: RunningService.adminKey)
+                let input = "document.querySelector('header.top input[list]')"
+                try await browser.wait(for: input)
+                #expect(try await browser.run("return \(input).list.options.length") == 1)
+                let choose = """
+                    const input = \(input);
+                    input.value = arguments[0];
+                    input.dispatchEvent(new Event('change'));
+                    """
+                for app in [console.filled.id, console.empty.id] {
+                    try await browser.run(choose, .string(app))
+                    try await browser.wait(for: "\(input)?.value === '\(app)'")
+                }
+                try await browser.run(choose, .string("com.example.nobody"))
+                try await browser.wait(for: "document.querySelector('.toasts').textContent !== ''")
+                #expect(try await browser.run("return \(input).value") == .string(console.empty.id))
+
+                try await browser.show(page: "operations/apps")
+                let rows = "document.querySelectorAll('main tbody tr').length"
+                try await browser.wait(for: "\(rows) === 1")
+                try await browser.click("Show more")
+                try await browser.wait(for: "\(rows) === 2")
+            }
+        }
+
         private static func asked(_ text: String, in browser: Browser) async throws -> JSON {
             try await browser.run(
                 "return requests.filter((each) => each.includes(arguments[0])).length", .string(text))

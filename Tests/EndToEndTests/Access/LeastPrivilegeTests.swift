@@ -63,6 +63,7 @@ struct LeastPrivilegeTests {
                     ("POST", app + "/installations/phone/logout", nil), ("DELETE", app + "/sessions/s-1", nil),
                     ("DELETE", app + "/users/alice", nil), ("DELETE", app + "/installations/phone", nil),
                     ("DELETE", app + "/segments/german", nil), ("GET", "/readyz", nil),
+                    ("DELETE", app + "?confirm=com.example.mail", nil),
                 ]
                 for call in calls {
                     let named = call.path.contains("/installations/") && call.method != "DELETE" ? user : []
@@ -70,6 +71,10 @@ struct LeastPrivilegeTests {
                         call.method, call.path, call.body, key: RunningService.adminKey, fields: named)
                     let response = try await service.client.response(to: request)
                     #expect((200..<300).contains(response.status), "\(call.method) \(call.path): \(response.text)")
+                }
+                try await eventually("the app is gone") {
+                    let get = HTTPRequest.make("GET", app, key: RunningService.adminKey)
+                    return try await service.client.response(to: get).status == 404
                 }
             }
         }

@@ -16,7 +16,7 @@ extension DescribedCalls {
         "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
         "deleteTopic", "deleteInstallation", "eraseUser", "createKey", "listKeys", "getCaller", "listCleanUpRuns",
         "signIn", "getSession", "getConsoleHealth", "getRates", "signOut", "revokeKey", "getHealth", "getReadiness",
-        "getMetrics", "getDescription", "getErrors", "getLinks",
+        "getMetrics", "getDescription", "getErrors", "getLinks", "deleteApp",
     ]
 
     /// Sends every example of a request twice; all are accepted.
@@ -39,8 +39,11 @@ extension DescribedCalls {
     private func accept(_ id: String, _ example: JSON, type: String) async throws {
         let hasBody = !type.isEmpty
         let body = id == "signIn" ? ["app": .string(app.id), "key": .string(app.key(.admin))] : example
+        let isDeletion = id == "deleteApp"
+        let path = isDeletion ? ["app": try await RegistryApp.make().id] : path(for: id, example)
         let response = try await call(
-            id, text: hasBody ? body.text : nil, path: path(for: id, example), query: try query(of: id),
+            id, text: hasBody ? body.text : nil, path: path,
+            query: isDeletion ? "confirm=\(path["app"] ?? "")" : try query(of: id),
             by: try credential(for: id), fields: (hasBody ? [("Content-Type", type)] : []) + fields(for: id))
         #expect((200..<300).contains(response.status), "\(id) \(response.text)")
     }

@@ -57,6 +57,9 @@ extension DescribedCalls {
                 operation.id, try body(of: operation.id), query: "limit=0&surplus=1", by: Self.admin)
             expect(400, response, "\(operation) limit")
         }
+        if parameters.contains(where: { $0["name"] == "confirm" }) {
+            expect(400, try await call(operation.id, by: Self.admin), "\(operation) without a confirmation")
+        }
         if parameters.contains(where: { $0["name"] == "If-Match" }) {
             let response = try await call(
                 operation.id, try body(of: operation.id), by: Self.admin, fields: [("If-Match", "x")])

@@ -56,8 +56,8 @@ struct AppOutagesTests {
 struct DistributionTablesTests {
     /// Small tables, which requests read only with a cache or by themselves.
     private static let coordinatorTables = [
-        "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "segment", "segment_topic", "segment_use",
-        "topic",
+        "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "directory_change", "segment",
+        "segment_topic", "segment_use", "topic",
     ]
 
     @Test func tablesWithApps_areListedOnce() async throws {

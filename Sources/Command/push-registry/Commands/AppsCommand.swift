@@ -5,8 +5,8 @@ import RegistryStore
 
 struct AppsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "apps", abstract: "List and create apps, and change their policies.",
-        subcommands: [List.self, Create.self, Policy.self, Move.self], defaultSubcommand: List.self)
+        commandName: "apps", abstract: "List, create and delete apps, and change their policies.",
+        subcommands: [List.self, Create.self, Policy.self, Delete.self, Move.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

@@ -47,7 +47,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     static func connections(_ settings: Settings, isDistributed: Bool) -> ClosedRange<Int> {
         let limits = loopLimits(isDistributed: isDistributed)
         let perLoopMax = limits.connectionsMax + settings.audiences.limits.pool.connectionsMax
-        // One to fold counts, one for the gauges, and for a moment each day one to create partitions.
+        // One to fold counts, one for the gauges, and for a while one to create partitions or to delete an app.
         return settings.eventLoops * limits.connectionsMin...settings.eventLoops * perLoopMax + 3
     }
 
@@ -70,7 +70,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
 
     private let parts: [LoopParts]
     private let foldingResources: LoopResources
-    /// The session that creates partitions of history.
+    /// The sessions that create partitions of history, and delete apps.
     private let partitioning: PostgresConfiguration
     private let admin: AdminKey
     private let links: TimeZoneLinks
@@ -245,7 +245,14 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await ConsoleSessionSweep(postgres: folding).run() }
                 group.addTask { await keySets.run() }
                 group.addTask { await makePartitions() }
+                group.addTask { await removeApps() }
             }
+        }
+    }
+
+    private func removeApps() async {
+        await AppRemoval(partitioning).run(noticing: foldingResources.postgres) { [logger] error in
+            logger.warning("the deletion of an app failed and is tried again", metadata: ["reason": "\(error)"])
         }
     }
 

@@ -42,3 +42,17 @@ public struct UnusableApp: Sendable {
         self.reason = reason
     }
 }
+
+/// An app that is being deleted. To all calls but those that report this, it does not exist.
+public struct DeletingApp: Sendable {
+    public let number: AppNumber
+    public let id: AppID
+    /// When the deletion began.
+    public let since: Timestamp
+
+    public init(number: AppNumber, id: AppID, since: Timestamp) {
+        self.number = number
+        self.id = id
+        self.since = since
+    }
+}

@@ -19,6 +19,14 @@ public protocol AppDirectory: Sendable {
         _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
     ) async throws -> (app: App, isNew: Bool)
 
+    /// Begins to delete an app, usable or not: its keys at once, and then the rest, in the background.
+    ///
+    /// - Returns: the app, and whether the deletion begins only now; nil if there is no such app.
+    func delete(_ id: AppID) async throws -> (app: DeletingApp, isNew: Bool)?
+
+    /// The number of installations of an app that is being deleted.
+    func installationsLeft(of app: AppNumber) async throws -> Int64
+
     /// - Throws: also `APIKey.TooMany`.
     func add(_ key: APIKey) async throws
 

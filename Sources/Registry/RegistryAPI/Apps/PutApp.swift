@@ -50,6 +50,7 @@ extension RegistryService {
         _ request: ServerRequest, of id: AppID?
     ) async throws -> (caller: Caller, known: DirectorySnapshot) {
         let (caller, known) = try await caller(request, on: id)
+        if let id, known.deleting[id] != nil { throw RefusedCall(.unknownApp, caller) }
         let number = id.flatMap { known.apps[$0]?.number ?? known.unusable[$0]?.number }
         guard caller.isServerAdmin || (number != nil && caller.app == number) else {
             throw RefusedCall(.unknownApp, caller)

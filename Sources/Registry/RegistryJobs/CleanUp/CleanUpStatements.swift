@@ -8,7 +8,8 @@ enum CleanUpStatements {
     /// Clean-up: reads the time.
     static let now: PostgresStatement = "SELECT clock_timestamp()"
     /// Clean-up: reads the apps and their policies.
-    static let apps: PostgresStatement = "SELECT id, identifier, policy::text FROM app ORDER BY identifier"
+    static let apps: PostgresStatement =
+        "SELECT id, identifier, policy::text FROM app WHERE deleting_since IS NULL ORDER BY identifier"
 
     /// A session is busy if it executes a statement or ended one in the last 100 ms: sessions that execute thousands a
     /// second are idle in between. The background sessions of services do not count: they poll. PostgreSQL hides the

@@ -45,6 +45,9 @@ struct ImportSet {
     ///   for them.
     /// - Throws: `LostRace`, `PostgresError`, also if the registry has one of them.
     func write(expectingNew isNew: Bool, in session: PostgresSession) throws -> InstallationImporter.Counts {
+        guard try !session.execute(PostgresStatement(RollUpStatements.find, app.rawValue)).isEmpty else {
+            throw StoreError.failed("the app was deleted")
+        }
         let chosen = try choose(expectingNew: isNew, session)
         guard !chosen.rows.isEmpty else { return chosen.counts }
         try copyHolders(chosen, session)

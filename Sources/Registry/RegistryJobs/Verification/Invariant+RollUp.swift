@@ -27,7 +27,10 @@ extension Invariant {
             """),
         Invariant(
             "rollup-state", "R13", "each app has the row that folds lock and inserts read",
-            "SELECT 'app ' || id FROM app WHERE id <> ALL (ARRAY(SELECT app_id FROM rollup_state))"),
+            """
+            SELECT 'app ' || id FROM app
+            WHERE deleting_since IS NULL AND id <> ALL (ARRAY(SELECT app_id FROM rollup_state))
+            """),
         Invariant(
             "rollup-empty", "R13", "a row that counts nothing is removed",
             """

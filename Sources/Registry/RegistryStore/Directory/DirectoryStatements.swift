@@ -21,27 +21,43 @@ enum DirectoryStatements {
     private static let revisionOfPolicy: PostgresSQL =
         "left(encode(sha256(convert_to(policy::text, 'UTF8')), 'hex'), 32)"
 
-    /// Every request after a change of apps or keys: reads the apps.
+    /// Every request after a change of apps or keys: lists the changed app of each version after `$1`.
+    static let changes = PreparedSQL(
+        "SELECT app_id, is_of_key FROM directory_change WHERE version > $1")
+
+    /// Every request after a change of apps or keys, if versions are missing: lists all apps as changed.
+    static let allApps = PreparedSQL(
+        "SELECT id, is_of_key FROM app CROSS JOIN (VALUES (false), (true)) AS k (is_of_key)")
+
+    /// Every request after a change of apps or keys: reads these apps.
     static let apps = PreparedSQL(
-        "SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key FROM app")
+        """
+        SELECT id, identifier, policy, \(sql: revisionOfPolicy), identity_key, deleting_since FROM app
+        WHERE id = ANY ($1)
+        """)
 
     /// PUT and PATCH /v1/apps/{app}, apps create: reads the policy's revision.
     static let revision = PreparedSQL(
-        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1")
+        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1 AND deleting_since IS NULL")
 
-    /// Every request after a change of apps or keys: reads the keys.
+    /// Every request after a change of apps or keys: reads the keys of these apps.
     static let keys = PreparedSQL(
-        "SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at, expires_at FROM api_key")
+        """
+        SELECT id, app_id, name, roles::text[], secret_sha256, created_at, revoked_at, expires_at
+        FROM api_key WHERE app_id = ANY ($1)
+        """)
 
     /// PUT /v1/apps/{app}, apps create: draws the number of a new app.
     static let drawNumber = PreparedSQL(
         "SELECT nextval('app_id_seq')::integer")
 
-    /// Another caller may have created the app since. Then its policy is replaced if $4 is true.
+    /// Another caller may have created the app since. Then its policy is replaced if $4 is true, unless it is being
+    /// deleted.
     static let createApp = PreparedSQL(
         """
         INSERT INTO app (id, identifier, policy) OVERRIDING SYSTEM VALUE VALUES ($3, $1, $2::jsonb)
-        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now() WHERE $4
+        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
+            WHERE $4 AND app.deleting_since IS NULL
         RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
         """)
 
@@ -49,7 +65,7 @@ enum DirectoryStatements {
     static let replacePolicy = PreparedSQL(
         """
         UPDATE app SET policy = $2::jsonb, updated_at = now()
-        WHERE identifier = $1 AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
+        WHERE identifier = $1 AND deleting_since IS NULL AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
         RETURNING id, false, \(sql: revisionOfPolicy)
         """)
 

@@ -108,23 +108,37 @@ public actor PostgresAppDirectory: AppDirectory {
         return new
     }
 
-    /// Version, apps, keys and topics of one moment.
+    /// Version, apps, keys and topics of one moment. What has not changed since the last snapshot is not read.
     private func load() async throws -> DirectorySnapshot {
         try await postgres.withTransaction(.snapshot) { transaction in
-            let results = try await transaction.execute([
-                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.apps),
-                PostgresStatement(DirectoryStatements.keys), PostgresStatement(SigningKeyStatements.signingKeys),
-                PostgresStatement(DirectoryStatements.databaseEpoch), PostgresStatement(TopicCatalogueStatements.all),
-            ])
             let last = lastRead
-            let signingKeys = try SigningKeyStatements.byApp(results[3])
-            let topics = try TopicCatalogue.byApp(results[5])
-            var (apps, unusable): ([App], [UnusableApp]) = ([], [])
-            for row in results[1] { try Self.read(row, signingKeys, topics, last, into: &apps, &unusable) }
-            return DirectorySnapshot(
-                version: try results[0][0].decode(0), databaseEpoch: try results[4][0].decode(0), apps: apps,
-                unusable: unusable,
-                keys: try results[2].map(APIKey.init))
+            let moment = try await transaction.execute([
+                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.databaseEpoch),
+                PostgresStatement(DirectoryStatements.changes, last.version),
+            ])
+            let (version, epoch): (Int64, String) = (try moment[0][0].decode(0), try moment[1][0].decode(0))
+            let isComplete = epoch == last.databaseEpoch && Int64(moment[2].count) == version - last.version
+            let changes =
+                isComplete ? moment[2] : try await transaction.execute(PostgresStatement(DirectoryStatements.allApps))
+            var (changed, owners): (Set<Int32>, Set<Int32>) = ([], [])
+            for change in changes {
+                let app: Int32 = try change.decode(0)
+                if try change.decode(1) { owners.insert(app) } else { changed.insert(app) }
+            }
+            let results = try await transaction.execute([
+                PostgresStatement(DirectoryStatements.apps, Array(changed)),
+                PostgresStatement(SigningKeyStatements.signingKeys, Array(changed)),
+                PostgresStatement(TopicCatalogueStatements.ofApps, Array(changed)),
+                PostgresStatement(DirectoryStatements.keys, Array(owners)),
+            ])
+            let signingKeys = try SigningKeyStatements.byApp(results[1])
+            let topics = try TopicCatalogue.byApp(results[2])
+            var found = DirectorySnapshot.Apps()
+            for row in results[0] { try Self.read(row, signingKeys, topics, last, into: &found) }
+            let base = isComplete ? last : DirectorySnapshot(version: 0, apps: [], keys: [])
+            return base.replacing(
+                Set(changed.map { AppNumber($0) }), by: found, keysOf: Set(owners.map { AppNumber($0) }),
+                by: try results[3].map(APIKey.init), version: version, databaseEpoch: epoch)
         }
     }
 
@@ -134,21 +148,24 @@ public actor PostgresAppDirectory: AppDirectory {
     ///   after a change of any app.
     private static func read(
         _ row: PostgresRow, _ signingKeys: [AppNumber: [AppSigningKey]], _ topics: [AppNumber: TopicCatalogue],
-        _ last: DirectorySnapshot, into apps: inout [App], _ unusable: inout [UnusableApp]
+        _ last: DirectorySnapshot, into found: inout DirectorySnapshot.Apps
     ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
+        if let since: PostgresTimestamp = try row.decode(5) {
+            return found.deleting.append(DeletingApp(number: number, id: id, since: Timestamp(since)))
+        }
         let revision = try row.decode(3, as: String.self)
         let known = last.app(number).flatMap { $0.revision == revision ? $0.policy : nil }
         switch try known.map(Result.success) ?? PolicyDocument.policy(ofStored: row.decode(2)) {
         case .success(let policy):
-            apps.append(
+            found.usable.append(
                 App(
                     number: number, id: id, policy: policy, revision: revision,
                     signingKeys: signingKeys[number, default: []],
                     identityKey: AppIdentityKey(bytes: try row.decode(4)),
                     topics: topics[number] ?? TopicCatalogue()))
         case .failure(let error):
-            unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
+            found.unusable.append(UnusableApp(number: number, id: id, revision: revision, reason: error.reason))
         }
     }
 
@@ -192,6 +209,32 @@ public actor PostgresAppDirectory: AppDirectory {
         let number: Int32 = try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0)
         _ = try await postgres.execute(RollUpStatements.addState(AppNumber(number)))
         return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number, replacesAnother)
+    }
+
+    public func delete(_ id: AppID) async throws -> (app: DeletingApp, isNew: Bool)? {
+        try await storing {
+            try await postgres.withTransaction { transaction in
+                let lock = PostgresStatement(AppDeletionStatements.lock, id.rawValue)
+                let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
+                guard let row = results.last?.first else { return nil }
+                let number: Int32 = try row.decode(0)
+                let known: PostgresTimestamp? = try row.decode(1)
+                let since =
+                    if let known { known } else {
+                        try await transaction.execute(
+                            [PostgresStatement(AppDeletionStatements.begin, number)]
+                                + AppDeletionStatements.keys.map { PostgresStatement($0, number) })[0][0]
+                            .decode(0, as: PostgresTimestamp.self)
+                    }
+                return (DeletingApp(number: AppNumber(number), id: id, since: Timestamp(since)), known == nil)
+            }
+        }
+    }
+
+    public func installationsLeft(of app: AppNumber) async throws -> Int64 {
+        try await storing {
+            try await postgres.read(PostgresStatement(AppDeletionStatements.left, app.rawValue))[0].decode(0)
+        }
     }
 
     public func add(_ key: APIKey) async throws {

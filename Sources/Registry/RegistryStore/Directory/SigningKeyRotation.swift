@@ -30,9 +30,6 @@ public struct SigningKeyRotation: Sendable {
     /// - Parameter time: nil for the present.
     /// - Throws: `PostgresError`.
     func rotate(at time: Timestamp? = nil) async throws {
-        // A statement that changes nothing would make every service read all apps again.
-        let due = try await postgres.execute(SigningKeyStatements.due(at: time))[0]
-        if try due.decode(0) { _ = try await postgres.execute(SigningKeyStatements.create(at: time)) }
-        if try due.decode(1) { _ = try await postgres.execute(SigningKeyStatements.delete(at: time)) }
+        _ = try await postgres.execute([SigningKeyStatements.create(at: time), SigningKeyStatements.delete(at: time)])
     }
 }

@@ -37,7 +37,7 @@ enum MessageStatements {
         """
         INSERT INTO message (
             app_id, number, name, title, labels, created_at, expires_at, receipts_until, is_recorded)
-        VALUES ($1, $2, $3, $4, $5::json, $6, $7, $7, $8)
+        SELECT \(sql: AppRow.app), $2, $3, $4, $5::json, $6, $7, $7, $8 FROM \(sql: AppRow.beside("(SELECT 1) AS k"))
         """)
 
     static func replace(_ message: Message, of app: AppNumber) -> PostgresStatement {

@@ -131,11 +131,13 @@ package enum MessageSumStatements {
     static let append = PreparedSQL(
         """
         INSERT INTO message_delta (
-            app_id, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
-        SELECT $1, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed
-        FROM unnest($2::bigint[], $3::bigint[], $4::timestamptz[], $5::integer[], $6::integer[], $7::integer[],
+            app_id, transaction_id, message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
+        SELECT \(sql: AppRow.app), pg_current_xact_id()::text::bigint, k.*
+        FROM \(sql: AppRow.beside("""
+            unnest($2::bigint[], $3::bigint[], $4::timestamptz[], $5::integer[], $6::integer[], $7::integer[],
                 $8::integer[], $9::integer[], $10::integer[])
-            AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
+                AS k (message, cell, minute, targeted, accepted, failed, delivered, opened, dismissed)
+            """))
         """)
 
     /// Service, every second; clean-up: lists the apps with changes that are not folded.

@@ -137,8 +137,7 @@ extension RollUpFold {
     public static func run(_ app: AppNumber, batch: Int = batchMax, on postgres: PostgresClient) async throws
         -> Outcome?
     {
-        _ = try await postgres.execute(RollUpStatements.addState(app))
-        return try await postgres.withTransaction { transaction in
+        try await postgres.withTransaction { transaction in
             var fold = RollUpFold(app, batch: batch)
             var unit: [PostgresStatement]? = fold.first
             while let statements = unit { unit = try fold.next(try await transaction.execute(statements)) }

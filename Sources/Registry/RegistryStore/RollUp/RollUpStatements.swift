@@ -16,14 +16,14 @@ package enum RollUpStatements {
     }
 
     /// Service, fold; clean-up; rebuild-rollup: lists the apps.
-    package static let allApps = PostgresStatement("SELECT id FROM app ORDER BY id")
+    package static let allApps = PostgresStatement("SELECT id FROM app WHERE deleting_since IS NULL ORDER BY id")
 
     /// Returns each app with work, its numbers of waiting deltas and of expired sessions, and whether folded deltas are
     /// kept too long. Of each, at most `countMax` are counted.
     static func waiting(countMax: Int64) -> PostgresStatement {
         """
         SELECT id, w.* FROM app CROSS JOIN LATERAL (\(sql: waiting(in: "id", countMax: countMax))) AS w
-        WHERE deltas + expiries > 0 OR keeps
+        WHERE deleting_since IS NULL AND (deltas + expiries > 0 OR keeps)
         """
     }
 
@@ -68,8 +68,12 @@ package enum RollUpStatements {
         """
     }
 
-    /// Runs when the app is created, and before each fold. Without the condition, an INSERT would wait for a session
-    /// that is updating the row.
+    /// For transactions that add rows of an app without `AppRow`: reads the app's row. Without one, the app was
+    /// deleted.
+    package static let find = PreparedSQL("SELECT app_id FROM rollup_state WHERE app_id = $1")
+
+    /// Runs when the app is created. Without the condition, an INSERT would wait for a session that is updating the
+    /// row.
     package static func addState(_ app: AppNumber) -> PostgresStatement {
         """
         INSERT INTO rollup_state (app_id) SELECT \(app.rawValue)

@@ -5,9 +5,9 @@ import PushRegistry
 package enum TopicCatalogueStatements {
     private static let columns: PostgresSQL = "number, slug, name, description, category, is_in, is_locked"
 
-    /// Every request after a change of apps, keys or topics: reads the topics.
-    static let all = PreparedSQL(
-        "SELECT app_id, \(sql: columns) FROM topic")
+    /// Every request after a change of apps, keys or topics: reads the topics of these apps.
+    static let ofApps = PreparedSQL(
+        "SELECT app_id, \(sql: columns) FROM topic WHERE app_id = ANY ($1)")
 
     /// Clean-up (R12): reads the topics of choices that end.
     package static let ofApp = PreparedSQL(
@@ -60,9 +60,9 @@ package enum TopicCatalogueStatements {
 }
 
 extension TopicCatalogue {
-    /// The catalogues of all apps.
+    /// The catalogues of the apps that have topics.
     ///
-    /// - Parameter rows: of `TopicCatalogueStatements.all`.
+    /// - Parameter rows: of `TopicCatalogueStatements.ofApps` or `ofApp`.
     package static func byApp(_ rows: some Sequence<PostgresRow>) throws -> [AppNumber: TopicCatalogue] {
         var topics: [AppNumber: [Topic]] = [:]
         for row in rows {

@@ -166,9 +166,12 @@ extension PostgresUserStore {
                     after?.number ?? .max)
             }
         let isFirst = after == nil
-        let first = LockTimeoutStatements.of(.alone) + (isFirst ? [lock(end)] : [])
+        let first =
+            LockTimeoutStatements.of(.alone)
+            + (isFirst ? [lock(end), PostgresStatement(RollUpStatements.find, app)] : [])
         let results = try await transaction.execute(
             first + [page] + (isFirst ? guards(end) : []) + [PostgresStatement(RegistrationStatements.now)])
+        if isFirst, results[first.count - 1].isEmpty { throw StoreError.unavailable }
         let moment = try Moment(results[results.count - 1])
         let locked = try LockedPage(results[first.count], limit: limit)
         var changes = ChangeSet(in: end.app, at: moment.time)
@@ -189,11 +192,14 @@ extension PostgresUserStore {
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
         let isFirst = after == nil
         let lock = LockBuckets(users: [UserDigest.sha256(erasure.userID)], in: erasure.app).exclusive
-        let first = LockTimeoutStatements.of(.alone) + (isFirst ? [lock] : [])
-        let seen = try await transaction.execute(
+        let first =
+            LockTimeoutStatements.of(.alone) + (isFirst ? [lock, PostgresStatement(RollUpStatements.find, app)] : [])
+        let found = try await transaction.execute(
             first + [
                 PostgresStatement(UserStatements.seenWithUser, app, userID, after?.installID ?? "", limit)
-            ])[first.count].map { try InstallID($0.decode(0)) }
+            ])
+        if isFirst, found[first.count - 1].isEmpty { throw StoreError.unavailable }
+        let seen = try found[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
         let results = try await transaction.execute(
             [

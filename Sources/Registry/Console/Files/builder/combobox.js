@@ -11,7 +11,7 @@ const shownMax = 60;
  * @param options
  *   `values`: a list or null. `multiple`: more than one may be chosen. `parse(text)`: the value of a free text, or
  *   undefined. `show(value)`: nodes. `words(value)`: what typing is compared with. `text(value)`: what is typed for it.
- *   `suggest()`: a promise of `[{value, count}]`. `change(values, isTyping)`: called with a list, or null without any.
+ *   `suggest()`: a promise of `{items: [{value, count}], more}`. `change(values, isTyping)`: called with a list, or null without any.
  *   `chooseMissing`: called for "not known"; absent if that cannot be chosen. `label`, `placeholder`.
  */
 export function combobox({
@@ -19,6 +19,7 @@ export function combobox({
 }) {
   let chosen = multiple ? values ?? [] : [];
   let items = null;
+  let more = 0;
   let shown = [];
   let active = -1;
   const id = uniqueId('list');
@@ -102,7 +103,7 @@ export function combobox({
     draw();
     if (items) return;
     try {
-      items = await suggest();
+      ({items, more} = await suggest());
     } catch {
       items = []; // Suggestions are a help only: without them, free text remains.
     }
@@ -132,13 +133,16 @@ export function combobox({
       ? h('li', {class: 'hint', role: 'option', 'aria-disabled': 'true'}, t('panel.loading'))
       : shown.length === 0
         ? h('li', {class: 'hint', role: 'option', 'aria-disabled': 'true'}, t('builder.noSuggestion'))
-        : shown.map((item, index) => h('li', {
+        : [...shown.map((item, index) => h('li', {
           role: 'option', id: `${id}-${index}`, class: index === active ? 'active' : null,
           'aria-selected': String(chosen.includes(item.value)),
           onmousedown: (event) => event.preventDefault(),
           onclick: () => choose(item.value),
         }, h('span', {}, item.value === null ? t('value.missing') : show(item.value)),
-        h('span', {class: 'count'}, number(item.count)))));
+        h('span', {class: 'count'}, number(item.count)))),
+        more + found.length > shown.length && h(
+          'li', {class: 'hint', role: 'option', 'aria-disabled': 'true'},
+          t('builder.moreValues', {n: more + found.length - shown.length}))]);
     if (active < 0) input.removeAttribute('aria-activedescendant');
     else {
       input.setAttribute('aria-activedescendant', `${id}-${active}`);

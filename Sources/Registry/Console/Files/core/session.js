@@ -8,6 +8,8 @@ import {call, now, sessionEvents} from './client.js';
 
 /** So long before the session ends, the page says so. */
 const noticeMilliseconds = 120_000;
+/** So many apps are offered; the id of another one is typed. */
+export const firstApps = '/v1/apps?limit=100';
 /** The service's time is known to the second. */
 const secondMilliseconds = 1_000;
 
@@ -19,8 +21,10 @@ class Session extends EventTarget {
   idleUntil = null;
   /** Whether the session may show any app. */
   choosesApp = false;
-  /** The ids of the apps, if the session may choose. */
+  /** The ids of the first apps, if the session may choose. */
   apps = [];
+  /** Whether there are more. */
+  hasMoreApps = false;
   /** Whether the last session was ended by the service, not by the person. */
   hasEnded = false;
   #timer = null;
@@ -65,10 +69,11 @@ class Session extends EventTarget {
   }
 
   async loadApps() {
-    const {data} = await call('GET', '/v1/apps');
+    const {data} = await call('GET', firstApps);
     this.apps = data.apps.map((app) => app.app);
+    this.hasMoreApps = data.next !== null;
     const last = sessionStorage.getItem('app');
-    this.app = this.apps.includes(last) ? last : this.apps[0] ?? null;
+    this.app = this.apps.includes(last) || (last && this.hasMoreApps) ? last : this.apps[0] ?? null;
   }
 
   async #enter({data}) {

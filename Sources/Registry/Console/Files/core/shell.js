@@ -2,6 +2,7 @@
 //
 // The navigation lists what the key may do, and says of the rest which roles it needs.
 
+import {appPath, call} from './client.js';
 import {h, replace} from './dom.js';
 import {emptyPanel, failureText, forbiddenPanel, roleName} from './panels.js';
 import {href, rewrite, route} from './router.js';
@@ -129,14 +130,26 @@ function who() {
 }
 
 function appChoice() {
-  return h('select', {
-    'aria-label': t('app.choose'), value: session.app, onchange: ({target}) => {
-      if (!mayLeave()) return (target.value = session.app);
-      // What the fragment names is the former app's.
-      if (route().path !== 'operations') rewrite(route().path);
-      session.choose(target.value);
-    },
-  }, session.apps.map((app) => h('option', {value: app}, app)));
+  const options = session.apps.map((app) => h('option', {value: app}, app));
+  const props = {'aria-label': t('app.choose'), value: session.app, onchange: chooseApp};
+  if (!session.hasMoreApps) return h('select', props, options);
+  return [h('input', {...props, type: 'text', list: 'apps', spellcheck: 'false'}), h('datalist', {id: 'apps'}, options)];
+}
+
+async function chooseApp({target}) {
+  const app = target.value.trim();
+  target.value = session.app;
+  try {
+    // Only an app of the list is known to exist.
+    if (!app) return;
+    if (!session.apps.includes(app)) await call('GET', appPath(app));
+    if (!mayLeave()) return;
+    // What the fragment names is the former app's.
+    if (route().path !== 'operations') rewrite(route().path);
+    session.choose(app);
+  } catch (error) {
+    toast(failureText(error), 'error');
+  }
 }
 
 function languageChoice() {

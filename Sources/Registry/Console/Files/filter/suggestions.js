@@ -11,28 +11,31 @@ const responsesMax = 100;
 
 /**
  * @param context the filter that holds beside the row.
- * @returns `[{value, count}]`, the largest first; `value` is null for installations without a value.
+ * @returns `{items: [{value, count}], more}`: the largest first; `value` is null for installations without a value, and
+ *   `more` counts the values that are not listed.
  */
 export async function suggestions(field, context) {
-  if (!isDiscrete(field)) return [];
+  if (!isDiscrete(field)) return {items: [], more: 0};
   // Reachable ones have no settings that forbid notifications.
-  const groups = await breakdown(field, context, fieldGroups.permission.includes(field) ? 'active' : 'reachable');
+  const {groups, rest: others} = await breakdown(
+    field, context, fieldGroups.permission.includes(field) ? 'active' : 'reachable');
   const found = groups.map((group) => ({value: group[field], count: group.count}));
   const known = new Set(found.map((item) => item.value));
   const rest = (choicesOf(field) ?? []).filter((value) => !known.has(value)).map((value) => ({value, count: 0}));
-  return kindOf(field) === 'locale' ? withLanguages(found) : [...found, ...rest];
+  const items = kindOf(field) === 'locale' ? withLanguages(found) : [...found, ...rest];
+  return {items, more: others.groups};
 }
 
 function breakdown(field, filter, include) {
   const request = JSON.stringify([session.app, session.name, field, filter, include]);
   const kept = responses.get(request);
-  if (kept && Date.now() - kept.at < keptMilliseconds) return kept.groups;
+  if (kept && Date.now() - kept.at < keptMilliseconds) return kept.found;
   if (responses.size >= responsesMax) responses.delete(responses.keys().next().value);
   const body = {filter, include, by: [field], limit: 1000};
-  const groups = call('POST', audiencePath(session.app, 'breakdown'), {body}).then(({data}) => data.groups);
-  groups.catch(() => responses.delete(request));
-  responses.set(request, {at: Date.now(), groups});
-  return groups;
+  const found = call('POST', audiencePath(session.app, 'breakdown'), {body}).then(({data}) => data);
+  found.catch(() => responses.delete(request));
+  responses.set(request, {at: Date.now(), found});
+  return found;
 }
 
 /** Adds `de` for all of `de_DE`, `de_AT`: the filter's `de` matches every region. */

@@ -22,7 +22,7 @@ export function loaded(screen, path, render) {
 /**
  * A list that comes in pages, with a button for the next one.
  *
- * @param path of the resource, which takes `?after=`
+ * @param path of the resource, which takes the parameter `after`
  * @param first the first page, as it was loaded
  * @param items `(page) => nodes`, which are appended to `list`
  */
@@ -35,7 +35,8 @@ export function pages(screen, path, first, items, list) {
   const load = async (after) => {
     replace(foot, loadingPanel());
     try {
-      show((await call('GET', `${path}?after=${encodeURIComponent(after)}`, {signal: screen.signal})).data);
+      const query = `${path.includes('?') ? '&' : '?'}after=${encodeURIComponent(after)}`;
+      show((await call('GET', path + query, {signal: screen.signal})).data);
     } catch (error) {
       if (!screen.signal.aborted) replace(foot, failurePanel(error, () => load(after)));
     }

@@ -106,6 +106,10 @@ export const filterTexts = {
   'builder.valueOf': ['Value of {field}', 'Wert von {field}'],
   'builder.removeValue': ['Remove {value}', '{value} entfernen'],
   'builder.anyValue': ['any value', 'ein Wert'],
+  'builder.moreValues': [
+    {one: 'One more value. Type it.', other: '{n} more values. Type one.'},
+    {one: 'Ein weiterer Wert. Tippen Sie ihn ein.', other: '{n} weitere Werte. Tippen Sie einen ein.'},
+  ],
   'builder.noSuggestion': [
     'Not among the 1,000 most frequent values. The text is used as it is.',
     'Nicht unter den 1.000 häufigsten Werten. Der Text gilt, wie er ist.',

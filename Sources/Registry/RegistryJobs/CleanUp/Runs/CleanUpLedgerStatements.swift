@@ -41,7 +41,10 @@ enum CleanUpLedgerStatements {
 
     /// Clean-up (R11): records the counts of the plan for an app.
     static let addResult = PreparedSQL(
-        "INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused) VALUES ($1, $2, $3, $4, $5)")
+        """
+        INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused)
+        SELECT $1, id, $3, $4, $5 FROM app WHERE id = $2 FOR KEY SHARE
+        """)
 
     /// Clean-up (R11): adds to the counts of an app.
     /// `$1` is the run, `$2` the app, the rest one number for each step.
@@ -62,7 +65,10 @@ enum CleanUpLedgerStatements {
     /// cleanup undo: adds a row of results for each app.
     /// `$1` is the undoing run, `$2` the undone one.
     static let addUndoneResults = PreparedSQL(
-        "INSERT INTO cleanup_result (run_id, app_id) SELECT $1, app_id FROM cleanup_result WHERE run_id = $2")
+        """
+        INSERT INTO cleanup_result (run_id, app_id)
+        SELECT $1, id FROM app WHERE id IN (SELECT app_id FROM cleanup_result WHERE run_id = $2) FOR KEY SHARE
+        """)
 
     /// cleanup undo: adds to the restored installations of an app.
     static let countRestored = PreparedSQL(

@@ -3,12 +3,12 @@
 import {appPath, call} from '../../core/client.js';
 import {foreign, h} from '../../core/dom.js';
 import {emptyPanel, failureText, roleName} from '../../core/panels.js';
-import {session} from '../../core/session.js';
+import {firstApps, session} from '../../core/session.js';
 import {list, parts, relative, t} from '../../core/text.js';
 import {confirmed, dialog} from '../../parts/dialog.js';
 import {section, tag, when} from '../../parts/facts.js';
 import {button, field} from '../../parts/form.js';
-import {loaded} from '../../parts/pages.js';
+import {loaded, pages} from '../../parts/pages.js';
 import {table} from '../../parts/table.js';
 import {copy, toast} from '../../parts/toast.js';
 
@@ -95,12 +95,15 @@ export function appsPage(screen) {
     {title: t('views.action'), cell: ({app}) => (app === session.app ? tag('good', t('ops.shown'))
       : button(t('ops.show'), () => session.choose(app), null, app))},
   ];
-  return section(t('ops.page.apps'), loaded(screen, '/v1/apps', ({apps, unusable}) => [
-    h('p', {class: 'actions spaced'}, button(t('ops.createApp'), createApp, 'primary')),
-    unusable.map(({app, reason}) => h(
+  const page = ({apps, unusable}) => [
+    ...unusable.map(({app, reason}) => h(
       'p', {class: 'note'}, h('b', {}, app), ' ', t('ops.unusable'), ' ', foreign(reason))),
     apps.length === 0 ? emptyPanel(t('app.none'))
       : table({caption: t('ops.page.apps'), captionHidden: true, rows: apps, columns}),
+  ];
+  return section(t('ops.page.apps'), loaded(screen, firstApps, (first) => [
+    h('p', {class: 'actions spaced'}, button(t('ops.createApp'), createApp, 'primary')),
+    pages(screen, firstApps, first, page, h('div')),
   ]));
 }
 

@@ -1,0 +1,104 @@
+import EventLoop
+public import PostgresClient
+public import PushRegistry
+import RegistryStore
+
+/// Deletes the rows of apps whose deletion has begun (`AppDirectory.delete`), in batches, and the app last. Every
+/// service runs it. One process at a time deletes an app; if it ends, another one goes on.
+public struct AppRemoval: Sendable {
+    private static let interval = Duration.seconds(1)
+    /// The rows of one transaction.
+    private static let batchRows: Int64 = 2_000
+    private static let attemptsMax = 100
+
+    private let configuration: PostgresConfiguration
+    private let batch: Int64
+
+    /// - Parameter batch: the rows of one transaction.
+    public init(_ configuration: PostgresConfiguration, batch: Int64? = nil) {
+        (self.configuration, self.batch) = (configuration, batch ?? Self.batchRows)
+    }
+
+    /// Looks for such apps once a second, and deletes them, until it is cancelled. A failure is retried.
+    ///
+    /// - Parameters:
+    ///   - postgres: finds the apps.
+    ///   - failed: called with an error.
+    public func run(noticing postgres: PostgresClient, failed: @Sendable (any Error) -> Void) async {
+        while !Task.isCancelled {
+            do {
+                for row in try await postgres.execute(PostgresStatement(AppRemovalStatements.pending)) {
+                    _ = try await remove(AppNumber(try row.decode(0)))
+                }
+            } catch {
+                if !Task.isCancelled { failed(error) }
+            }
+            try? await postgres.loop.sleep(for: Self.interval)
+        }
+    }
+
+    /// Deletes an app whose deletion has begun.
+    ///
+    /// - Parameter progress: called after each transaction with the rows deleted so far, on another thread. If it
+    ///   throws, the rest is left.
+    /// - Returns: whether the app is gone. False: another process is deleting it.
+    /// - Throws: `PostgresError`, and what `progress` throws; `cancelled` between two transactions.
+    public func remove(
+        _ app: AppNumber, progress: @escaping @Sendable (_ rows: Int) throws -> Void = { _ in }
+    ) async throws -> Bool {
+        try await PostgresSession.withSession(configuration) { session in
+            if try Distribution.exists(session) { try session.run(script: AppRemovalStatements.settingsOnCitus) }
+            guard try session.execute(AppRemovalStatements.lock(app))[0].decode(0) else { return false }
+            guard try !session.execute(PostgresStatement(AppRemovalStatements.check, app.rawValue)).isEmpty else {
+                return true
+            }
+            // Later transactions find no row of `rollup_state`, so they add nothing. Earlier ones may still do.
+            var deleted = try write(AppRemovalStatements.delete("rollup_state", of: app, limit: 1), session)
+            try sweep(app, session, &deleted, progress)
+            try waitForWriters(session)
+            var before: Int
+            repeat {
+                before = deleted
+                try sweep(app, session, &deleted, progress)
+            } while deleted > before
+            try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
+                try session.run(script: AppRemovalStatements.batchSettings)
+                for statement in AppRemovalStatements.finish {
+                    _ = try session.execute(PostgresStatement(statement, app.rawValue))
+                }
+            }
+            return true
+        }
+    }
+
+    private func sweep(
+        _ app: AppNumber, _ session: PostgresSession, _ deleted: inout Int, _ progress: (Int) throws -> Void
+    ) throws {
+        for table in Distribution.tables {
+            let delete = AppRemovalStatements.delete(table, of: app, limit: batch)
+            while case let count = try write(delete, session), count > 0 {
+                deleted += count
+                try progress(deleted)
+                try session.checkCancellation()
+            }
+        }
+    }
+
+    private func write(_ statement: PostgresStatement, _ session: PostgresSession) throws -> Int {
+        try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
+            try session.run(script: AppRemovalStatements.batchSettings)
+            return try session.execute(statement).affectedRows
+        }
+    }
+
+    /// Every transaction that adds rows of an app has read a row of `rollup_state` (`AppRow`), and keeps the lock of
+    /// the table until its end.
+    private func waitForWriters(_ session: PostgresSession) throws {
+        var writers: [String]? = nil
+        repeat {
+            if writers != nil { try session.pause(for: .milliseconds(20)) }
+            writers = try session.execute(PostgresStatement(AppRemovalStatements.writers, writers))
+                .map { try $0.decode(0) }
+        } while writers != []
+    }
+}

@@ -1,0 +1,88 @@
+import PostgresClient
+import PushRegistry
+import RegistryTestSupport
+import Testing
+
+@testable import RegistryJobs
+@testable import RegistryStore
+
+@Suite("The deletion of an app goes on where it ended, and leaves nothing of a transaction that ran beside it")
+struct AppRemovalTests {
+    private struct Interruption: Error {}
+
+    @Test func deletion_goesOn_whereAnotherProcessEnded() async throws {
+        try await withDeletingApp { stores in
+            let removal = AppRemoval(stores.configuration, batch: 5)
+            await #expect(throws: Interruption.self) {
+                try await removal.remove(stores.app.number) { rows in if rows > 10 { throw Interruption() } }
+            }
+            let left = try await stores.count("SELECT count(*) FROM installation")
+            #expect(left > 0 && left < 20)
+            #expect(try await stores.count("SELECT count(*) FROM app") == 1)
+            for _ in ["now", "and for ever"] {
+                let isGone = try await removal.remove(stores.app.number)
+                #expect(isGone)
+            }
+            #expect(try await stores.count("SELECT count(*) FROM token_event") == 0)
+            #expect(try await stores.count("SELECT count(*) FROM app") == 0)
+        }
+    }
+
+    @Test func oneProcess_deletesAnApp() async throws {
+        try await withDeletingApp { stores in
+            let app = stores.app.number
+            try await stores.postgres.withTransaction { holder in
+                _ = try await holder.execute(
+                    "SELECT pg_advisory_xact_lock(hashtext('push-registry: deletion'), \(app.rawValue))")
+                let isGone = try await AppRemoval(stores.configuration).remove(app)
+                #expect(!isGone)
+            }
+            #expect(try await stores.count("SELECT count(*) FROM installation") == 20)
+        }
+    }
+
+    /// It has read the row of `rollup_state`, and commits after all other rows were deleted.
+    @Test func rowOfATransactionThatBeganBefore_isDeleted() async throws {
+        try await withDeletingApp { stores in
+            let app = stores.app.number
+            try await stores.postgres.withTransaction { writer in
+                _ = try await writer.execute(
+                    HolderStatements.add([stores.address("late")], in: app))
+                async let isGone = AppRemoval(stores.configuration).remove(app)
+                try await eventually("the deletion waits for the transaction") {
+                    try await stores.count(
+                        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT DISTINCT virtualtransaction%'")
+                        > 0
+                }
+                #expect(try await stores.count("SELECT count(*) FROM installation") == 0)
+                try await writer.commit()
+                let hasEnded = try await isGone
+                #expect(hasEnded)
+            }
+            #expect(try await stores.count("SELECT count(*) FROM token_holder") == 0)
+        }
+    }
+
+    @Test func registration_addsNothing_afterTheDeletionHasBegun() async throws {
+        try await withDeletingApp { stores in
+            let isGone = try await AppRemoval(stores.configuration).remove(stores.app.number)
+            #expect(isGone)
+            _ = try? await stores.register("late", token: "abababababababab", as: "alice", session: "s")
+            for table in Distribution.tables {
+                #expect(try await stores.count("SELECT count(*) FROM \(identifier: table)") == 0, "\(table)")
+            }
+        }
+    }
+
+    /// With 20 installations.
+    private func withDeletingApp(_ body: @escaping @Sendable (TestStores) async throws -> Void) async throws {
+        try await TestStores.with { stores in
+            for number in 10..<30 {
+                try await stores.register("phone-\(number)", token: "abababababababab\(number)", as: "user-\(number)")
+            }
+            let deletion = try await PostgresAppDirectory(postgres: stores.postgres).delete(stores.app.id)
+            #expect(deletion?.isNew == true)
+            try await body(stores)
+        }
+    }
+}
