@@ -45,20 +45,20 @@ extension PostgresAudienceStore {
             for start in stride(from: 0, to: days.count, by: Self.daysPerRead) {
                 let part = Array(days[start..<min(start + Self.daysPerRead, days.count)])
                 let records = try await connection.execute([past.records(of: part)], timeout: timeout)[0]
-                let found = try await offLoop { [past] in try past.days(of: records) }
-                if !found.missing.isEmpty {
-                    let cells = try await connection.execute([past.cells(found.missing)], timeout: timeout)[0]
-                    try past.read(cells: cells)
+                past = try await offLoop { [past] in try past.reading(records) }
+                if !past.missing.isEmpty {
+                    try past.read(cells: try await connection.execute([past.cells], timeout: timeout)[0])
                     if let texts = past.texts {
                         try past.read(texts: try await connection.execute([texts], timeout: timeout)[0])
                     }
+                    past = try await offLoop { [past] in try past.reading(records) }
                 }
                 let zones =
                     query.needsZones
-                    ? try await connection.execute(found.days.map { past.zones(at: $0.asOf) }, timeout: timeout) : []
+                    ? try await connection.execute(past.days.map { past.zones(at: $0.asOf) }, timeout: timeout) : []
                 answers += try await offLoop { [past] in
-                    try found.days.enumerated().compactMap { index, day in
-                        let view = try past.view(of: day, zones: zones.isEmpty ? [:] : CubeReading.zones(zones[index]))
+                    try past.days.enumerated().compactMap { index, day in
+                        let view = past.view(of: day, zones: zones.isEmpty ? [:] : try CubeReading.zones(zones[index]))
                         return query.needsNoTexts || !view.overflows ? answer(day.day, view) : nil
                     }
                 }
@@ -76,13 +76,16 @@ private struct PastReading: Sendable {
     struct Day: Sendable {
         let day: CalendarDay
         let asOf: Timestamp
-        var layers: [Int32: RecordedCounts] = [:]
+        var layers: [Int32: AppCube.Layer] = [:]
     }
 
     private let query: CubeQuery
     private let moment: AudienceMoment
     /// Its cells are those that records name.
     private(set) var cube: AppCube
+    private(set) var days: [Day] = []
+    /// The numbers of cells that the process does not have yet.
+    private(set) var missing: [Int64] = []
 
     init(_ query: CubeQuery, _ cached: AppCube?, at moment: AudienceMoment) {
         (self.query, self.moment) = (query, moment)
@@ -94,29 +97,45 @@ private struct PastReading: Sendable {
         RollUpHistoryStatements.records(query.audience.app, days, query.choices)
     }
 
-    /// The recorded days, and the numbers of their cells that the process does not have yet.
-    ///
     /// - Parameter records: of the statement of the same name.
-    func days(of records: PostgresResult) throws -> (days: [Day], missing: [Int64]) {
-        var days: [Day] = []
+    func reading(_ records: PostgresResult) throws -> PastReading {
+        var next = self
+        (next.days, next.missing) = ([], [])
         var missing: Set<Int64> = []
+        // Neighbouring days have nearly the same cells, so most are found without a look-up.
+        var knownCells: [Int32: [(number: Int64, index: Int32)]] = [:]
         for row in records {
             let day = try CalendarDay(try row.decode(0, as: String.self))
-            if days.last?.day != day {
-                days.append(Day(day: day, asOf: Timestamp(try row.decode(2, as: PostgresTimestamp.self))))
+            if next.days.last?.day != day {
+                next.days.append(Day(day: day, asOf: Timestamp(try row.decode(2, as: PostgresTimestamp.self))))
             }
-            let counts = RecordedCounts(try row.decode(3))
-            try counts.read { number, _ in if cube.cells.index(of: number) == nil { missing.insert(number) } }
-            days[days.count - 1].layers[try row.decode(1)] = counts
+            let layer: Int32 = try row.decode(1)
+            let known = knownCells[layer] ?? []
+            var (rows, found, place): ([AppCube.Row], [(number: Int64, index: Int32)], Int) = ([], [], 0)
+            rows.reserveCapacity(known.count)
+            found.reserveCapacity(known.count)
+            try RecordedCounts(try row.decode(3)).read { number, counts in
+                while place < known.count, known[place].number < number { place += 1 }
+                let isKnown = place < known.count && known[place].number == number
+                guard let cell = isKnown ? known[place].index : cube.cells.index(of: number) else {
+                    missing.insert(number)
+                    return
+                }
+                rows.append(AppCube.Row(cell: cell, counts: counts))
+                found.append((number, cell))
+            }
+            knownCells[layer] = found
+            next.days[next.days.count - 1].layers[layer] = AppCube.Layer(recorded: rows)
         }
-        return (days, missing.sorted())
+        next.missing = missing.sorted()
+        return next
     }
 
-    func cells(_ numbers: [Int64]) -> PostgresStatement {
-        RollUpHistoryStatements.cells(query.audience.app, numbers)
-    }
+    var cells: PostgresStatement { RollUpHistoryStatements.cells(query.audience.app, missing) }
 
+    /// - Parameter cells: of the statement of the same name.
     mutating func read(cells: PostgresResult) throws {
+        guard cells.count == missing.count else { throw StoreError.failed("a recorded cell is missing") }
         for row in cells { _ = try cube.cells.index(of: try row.decode(0), row, from: 1) }
     }
 
@@ -131,16 +150,9 @@ private struct PastReading: Sendable {
 
     func zones(at asOf: Timestamp) -> PostgresStatement { CubeStatements.zones(of: query.audience.app, at: asOf) }
 
-    func view(of day: Day, zones: [String: Int64]) throws -> CubeView {
+    func view(of day: Day, zones: [String: Int64]) -> CubeView {
         var cube = cube
-        for (layer, counts) in day.layers {
-            var rows: [AppCube.Row] = []
-            try counts.read { number, counts in
-                guard let cell = cube.cells.index(of: number) else { throw StoreError.failed("a cell is missing") }
-                rows.append(AppCube.Row(cell: cell, counts: counts))
-            }
-            cube.add(rows, [], droppingBefore: 0, to: layer)
-        }
+        cube.layers = day.layers
         return CubeView(cube, at: moment.past(day.asOf), zones: zones)
     }
 }

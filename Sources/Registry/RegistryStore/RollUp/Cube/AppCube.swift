@@ -14,7 +14,7 @@ struct AppCube: Sendable {
     fileprivate(set) var folded: Int64
     var cells = CubeCells()
     /// By choice about a topic, or kind of typed tokens (`RollUpLayer`).
-    fileprivate(set) var layers: [Int32: Layer] = [:]
+    var layers: [Int32: Layer] = [:]
     /// Which entry of the cache this is.
     var stamp: UInt64 = 0
 
@@ -72,11 +72,17 @@ extension AppCube {
 
     /// The counts of one choice.
     struct Layer: Sendable {
-        /// In the order of cells.
+        /// In the order of cells, but in a record of a past day, whose rows only are read.
         private(set) var rows: [Row] = []
         private(set) var expiring: [Expiring] = []
 
         var bytes: Int { rows.count * MemoryLayout<Row>.stride + expiring.count * MemoryLayout<Expiring>.stride }
+
+        init() {}
+
+        init(recorded rows: [Row]) {
+            self.rows = rows
+        }
 
         /// - Parameter changes: in any order.
         mutating func add(_ changes: [Row]) {

@@ -30,6 +30,8 @@ package struct RollUpRecording {
     package mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
         switch phase {
         case .opening:
+            // The app is being deleted.
+            guard !results[1].isEmpty else { return nil }
             let moment = try AudienceMoment(results)
             let layers: [Int32] = try results[2][0].decode(0)
             let count: Int64 = try results[2][0].decode(1)
