@@ -2,7 +2,7 @@ import PostgresClient
 
 /// The SQL that begins the deletion of an app, and reports its progress. `$1` is the app's number.
 package enum AppDeletionStatements {
-    /// DELETE /v1/apps/{app}, apps delete: locks the app; `$1` is its id. Rows that refer to it are not added meanwhile.
+    /// DELETE /v1/apps/{app}, apps delete: locks the app; `$1` is its id. No rows that refer to it are added meanwhile.
     static let lock = PreparedSQL("SELECT id, deleting_since FROM app WHERE identifier = $1 FOR UPDATE")
 
     /// DELETE /v1/apps/{app}, apps delete: begins.
