@@ -183,7 +183,7 @@ extension EndToEnd {
             try await eventually("the policy is logged") { !lines().isEmpty }
             #expect(lines().count == 1 && lines()[0].contains("grace"), "\(lines())")
             let metrics = try await registry.send("GET", "/metrics", key: nil).text
-            let gauge = metrics.firstMatch(of: /\nregistry_unusable_policies (\d+)/)
+            let gauge = metrics.firstMatch(of: /\npush_registry_unusable_policies (\d+)/)
             #expect(gauge.flatMap { Int($0.1) } ?? 0 > 0)
             #expect(try await put(app, [:]).status == 200)
         }
