@@ -7,6 +7,7 @@ extension ConsoleTests {
     struct TrendTests {
         @Test func line_hasAGapWhereARecordIsMissing_andNoPointOfIt() async throws {
             try await Console.shared.visit("trend") { browser, _ in
+                try await browser.wait(for: "document.querySelector('.trend-line')")
                 // 30 days: of the fleet's records these are 19, a gap of three days, and 7.
                 let shape = """
                     const path = document.querySelector('.trend-line').getAttribute('d');
@@ -77,6 +78,7 @@ extension ConsoleTests {
         @Test(arguments: [false, true])
         func trend_staysThatOfTheNewestPeriod(failing: Bool) async throws {
             try await Console.shared.visit("trend") { browser, _ in
+                try await browser.wait(for: "document.querySelector('.trend-line')")
                 try await browser.holdResponses(to: "\"P1W\"")
                 try await browser.fill("Period", "365")
                 try await browser.waitForHeldResponse()
@@ -89,6 +91,7 @@ extension ConsoleTests {
 
         @Test func period_isChosenByKeyboard() async throws {
             try await Console.shared.visit("trend") { browser, _ in
+                try await browser.wait(for: "document.querySelector('.trend-line')")
                 try await browser.tab(to: ".card.row select")
                 try await browser.press(.down)
                 try await browser.wait(for: "document.querySelectorAll('.trend-dot').length === 36")
@@ -112,6 +115,7 @@ extension ConsoleTests {
             try await register("d", "18.7", "provisional")
             try await Fleet.record(app, daysAgo: [2])
             try await Console.shared.visit("trend", of: app) { browser, _ in
+                try await browser.wait(for: "document.querySelector('.trend-line')")
                 try await browser.wait(for: "document.querySelectorAll('section tbody tr').length === 2")
                 let rows = try await browser.run(
                     """

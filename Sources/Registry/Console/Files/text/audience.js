@@ -159,7 +159,7 @@ export const audienceTexts = {
     'Sie enthalten ein Thema, das abwählbar ist. Entfernen Sie die anderen, um einen Trend zu sehen.',
   ],
   'trend.changes': ['Changes of the permission, by version', 'Änderungen der Erlaubnis, nach Version'],
-  'trend.between': ['Active installations, from {from} to {to}.', 'Aktive Installationen, vom {from} zum {to}.'],
+  'trend.between': ['Active installations, from {from} to {to}.', 'Aktive Installationen, vom {from} bis zum {to}.'],
   'trend.noChanges': ['Nothing has changed.', 'Nichts hat sich geändert.'],
   'trend.allowed': ['Allowed', 'Erlaubt'],
   'trend.denied': ['Denied', 'Abgelehnt'],
