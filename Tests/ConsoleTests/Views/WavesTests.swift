@@ -72,7 +72,7 @@ extension ConsoleTests {
         @Test func filter_comesFromTheAudience() async throws {
             try await Console.shared.visit("audience") { browser, app in
                 try await browser.edit(["locale": "de"])
-                try await browser.fill("Breakdown, World, Export and Waves count:", "all")
+                try await browser.fill("Breakdown, World, Trend, Export and Waves count:", "all")
                 try await browser.show(page: "waves")
                 try await browser.wait(forText: "Language and region is German")
                 let count = try await app.send(

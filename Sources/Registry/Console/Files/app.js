@@ -15,6 +15,7 @@ import './screens/operations.js';
 import './screens/segments.js';
 import './screens/signin.js';
 import './screens/topics.js';
+import './screens/trend.js';
 import './screens/waves.js';
 import './screens/world.js';
 

@@ -13,6 +13,7 @@ export const screens = [
   {path: 'audience', roles: audiences, group: 'audiences'},
   {path: 'breakdown', roles: audiences, group: 'audiences'},
   {path: 'world', roles: audiences, group: 'audiences'},
+  {path: 'trend', roles: audiences, group: 'audiences'},
   {path: 'segments', roles: audiences, group: 'audiences'},
   {path: 'export', roles: audiences, group: 'audiences'},
   {path: 'waves', roles: audiences, group: 'audiences'},

@@ -24,6 +24,7 @@ export const language = chosen() ?? languages[0];
 
 const regional = navigator.languages.find((name) => name.toLowerCase().split('-')[0] === language) ?? language;
 const numbers = new Intl.NumberFormat(regional);
+const changes = new Intl.NumberFormat(regional, {signDisplay: 'exceptZero'});
 const decimals = new Intl.NumberFormat(regional, {minimumFractionDigits: 1, maximumFractionDigits: 1});
 const percents = new Intl.NumberFormat(
   regional, {style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1});
@@ -58,6 +59,8 @@ export function hasText(key) {
 }
 
 export const number = (value) => numbers.format(value);
+/** With its sign. */
+export const change = (value) => changes.format(value);
 /** With one decimal, for rates. */
 export const decimal = (value) => decimals.format(value);
 /** @param share 0 to 1. What would round to nothing is "<0.1 %", and to all ">99.9 %". */

@@ -144,7 +144,7 @@ class AudienceScreen extends Screen {
         h('h2', {}, t('include.reachable')), this.figures, this.status),
       h('div', {class: 'card onward'},
         field(t('audience.include'), includeChoice(() => {})).node,
-        h('p', {class: 'actions'}, ['breakdown', 'world', 'export', 'waves'].map((path) =>
+        h('p', {class: 'actions'}, ['breakdown', 'world', 'trend', 'export', 'waves'].map((path) =>
           h('a', {class: 'button', href: href(path)}, t(`nav.${path}`))))));
   }
 

@@ -1,4 +1,4 @@
-// The screens Audience, Breakdown, World, Segments, Export and Waves.
+// The screens Audience, Breakdown, World, Trend, Segments, Export and Waves.
 export const audienceTexts = {
   'audience.lead': [
     'Say who a push is for. The number follows while you type.',
@@ -23,7 +23,7 @@ export const audienceTexts = {
   'audience.empty': ['The app has no installations yet.', 'Die App hat noch keine Installationen.'],
   'audience.asOf': ['Exact, as of {time}', 'Genau, Stand {time}'],
   'audience.include': [
-    'Breakdown, World, Export and Waves count:', 'Aufteilung, Welt, Export und Wellen zählen:',
+    'Breakdown, World, Trend, Export and Waves count:', 'Aufteilung, Welt, Trend, Export und Wellen zählen:',
   ],
   'audience.link': ['Copy link', 'Link kopieren'],
   'audience.longLink': [
@@ -133,6 +133,36 @@ export const audienceTexts = {
   'world.add': ['Add', 'Hinzufügen'],
   'world.addZone': ['Add {zone} as a condition', '{zone} als Bedingung hinzufügen'],
   'world.added': ['Added: {value}', 'Hinzugefügt: {value}'],
+  'trend.lead': [
+    'How the audience has changed, by the counts that the night job records.',
+    'Wie sich die Zielgruppe verändert hat, nach den Zahlen, die die nächtliche Bereinigung aufzeichnet.',
+  ],
+  'trend.span': ['Period', 'Zeitraum'],
+  'trend.span.30': ['30 days', '30 Tage'],
+  'trend.span.90': ['90 days', '90 Tage'],
+  'trend.span.365': ['A year, by weeks', 'Ein Jahr, nach Wochen'],
+  'trend.picture': ['The count by day', 'Anzahl nach Tag'],
+  'trend.day': ['Day', 'Tag'],
+  'trend.change': ['Change', 'Änderung'],
+  'trend.empty': ['These days have no record', 'Diese Tage haben keine Aufzeichnung'],
+  'trend.emptyText': [
+    'The night job writes a record each night. From the first one on, a picture is here.',
+    'Die nächtliche Bereinigung schreibt jede Nacht eine Aufzeichnung. Ab der ersten steht hier ein Bild.',
+  ],
+  'trend.refused': ['The records lack a part of this filter', 'Den Aufzeichnungen fehlt ein Teil dieses Filters'],
+  'trend.notInRecord': [
+    'They do not have {fields}. Remove that from the filter to see a trend.',
+    'Sie enthalten nicht: {fields}. Entfernen Sie das aus dem Filter, um einen Trend zu sehen.',
+  ],
+  'trend.topicNotInRecord': [
+    'They have one topic that users can leave. Remove the others from the filter to see a trend.',
+    'Sie enthalten ein Thema, das abwählbar ist. Entfernen Sie die anderen, um einen Trend zu sehen.',
+  ],
+  'trend.changes': ['Changes of the permission, by version', 'Änderungen der Erlaubnis, nach Version'],
+  'trend.between': ['Active installations, from {from} to {to}.', 'Aktive Installationen, vom {from} bis zum {to}.'],
+  'trend.noChanges': ['Nothing has changed.', 'Nichts hat sich geändert.'],
+  'trend.allowed': ['Allowed', 'Erlaubt'],
+  'trend.denied': ['Denied', 'Abgelehnt'],
   'segments.lead': [
     'Saved filters. Each is counted when it comes into sight.',
     'Gespeicherte Filter. Jeder wird gezählt, sobald er zu sehen ist.',

@@ -41,6 +41,7 @@ export const frameTexts = {
   'nav.audience': ['Audience', 'Zielgruppe'],
   'nav.breakdown': ['Breakdown', 'Aufteilung'],
   'nav.world': ['World', 'Welt'],
+  'nav.trend': 'Trend',
   'nav.segments': ['Segments', 'Segmente'],
   'nav.export': 'Export',
   'nav.waves': ['Waves', 'Wellen'],
