@@ -60,7 +60,7 @@ class TrendScreen extends Screen {
       h('div', {class: 'card picture'},
         h('div', {class: 'chart-frame', tabindex: '0', role: 'region', 'aria-label': t('trend.picture')}, picture)),
       h('details', {class: 'card'}, h('summary', {}, t('breakdown.table')), table({
-        caption: t('trend.picture'), captionHidden: true, rows: rows.reverse(), columns: [
+        caption: t('nav.trend'), captionHidden: true, rows: rows.reverse(), columns: [
           {title: t('trend.day'), cell: ({at}) => dayText(at)},
           {title: t('breakdown.count'), numeric: true, cell: ({count}) => number(count)},
           {title: t('trend.change'), numeric: true, cell: ({count, before}) => before && change(count - before.count)},
