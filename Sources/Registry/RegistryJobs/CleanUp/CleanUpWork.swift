@@ -214,22 +214,25 @@ struct CleanUpWork {
         try UnusedCells(session: session, nodes: nodes, options: cells).keep()
     }
 
-    /// Of the day whose end is nearest. After a run that was refused for an app, too: its counts are what they are.
+    /// Of the day whose end is nearest. After a run that was refused for an app, too: its counts are what they are. A
+    /// service that looks up cells all the time leaves an app without a record.
     private func recordCounts() throws {
         var pace = try CleanUpPace(session)
         try session.execute(RollUpStatements.allApps).forEachApp { app in
-            try nodes.with([app]) {
-                try pace.run {
-                    try session.withTransaction {
-                        try session.run(script: RollUpRebuildStatements.snapshot)
-                        var recording = RollUpRecording(app)
-                        var unit: [PostgresStatement]? = recording.first
-                        while let statements = unit {
-                            unit = try recording.next(try statements.map(session.execute))
-                        }
-                    }
-                }
+            _ = try nodes.with([app]) {
+                do {
+                    try pace.run { try record(app) }
+                } catch let error where error.isLostRace || error.isLockTimeout {}
             }
+        }
+    }
+
+    private func record(_ app: AppNumber) throws {
+        try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
+            try session.run(script: RollUpHistoryStatements.snapshot)
+            var recording = RollUpRecording(app)
+            var unit: [PostgresStatement]? = recording.first
+            while let statements = unit { unit = try recording.next(try statements.map(session.execute)) }
         }
     }
 

@@ -5,6 +5,9 @@ import PushRegistry
 package enum RollUpHistoryStatements {
     // MARK: Recording
 
+    /// Begins the transaction of a record.
+    package static let snapshot = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+
     /// Clean-up (R13): reads which layers have counts, and the number of cells.
     static let layers = PreparedSQL(
         """
