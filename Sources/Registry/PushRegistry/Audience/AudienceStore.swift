@@ -104,7 +104,7 @@ public enum AudienceRefusal: Error, Hashable, Sendable {
 }
 
 /// How the size of an audience changed.
-public struct AudienceTrend: Hashable, Sendable {
+public enum AudienceTrend {
     public struct Point: Hashable, Sendable {
         public let day: CalendarDay
         /// The moment that was counted.
