@@ -28,6 +28,18 @@ struct AppRemovalTests {
         }
     }
 
+    @Test func rebuild_addsNothing_ifItHasListedTheAppBefore() async throws {
+        try await withDeletingApp { stores in
+            let app = stores.app.number
+            try await PostgresSession.withSession(stores.configuration) { session in
+                _ = try session.execute("DELETE FROM rollup_state")
+                var report = RollUpRebuild.Report()
+                try RollUpRebuild.rebuild(app, in: session, &report) { _ in }
+            }
+            #expect(try await stores.count("SELECT count(*) FROM rollup_state") == 0)
+        }
+    }
+
     @Test func oneProcess_deletesAnApp() async throws {
         try await withDeletingApp { stores in
             let app = stores.app.number

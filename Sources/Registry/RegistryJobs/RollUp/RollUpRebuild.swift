@@ -42,11 +42,17 @@ public struct RollUpRebuild: Sendable {
         }
     }
 
-    private static func rebuild(
+    /// An app that is being deleted is left alone, also if it was listed before.
+    static func rebuild(
         _ app: AppNumber, in session: PostgresSession, _ report: inout Report, _ progress: (Step) -> Void
     ) throws {
         progress(.recounting)
-        _ = try session.execute(RollUpStatements.addState(app))
+        let isPresent = try session.withTransaction {
+            guard try !session.execute(RollUpRebuildStatements.keep(app)).isEmpty else { return false }
+            _ = try session.execute(RollUpStatements.addState(app))
+            return true
+        }
+        guard isPresent else { return }
         report.installations += try assignCells(of: app, in: session)
         report.cells += try session.execute(RollUpRebuildStatements.removeUnreachable(app)).affectedRows
         report.cells += try recount(app, in: session)

@@ -4,6 +4,11 @@ import RegistryStore
 
 /// The SQL of `rebuild-rollup`, and the parts that `verify` shares (R13).
 enum RollUpRebuildStatements {
+    /// rebuild-rollup (R13): keeps the app's deletion from beginning. Returns no row if it has begun.
+    static func keep(_ app: AppNumber) -> PostgresStatement {
+        "SELECT FROM app WHERE id = \(app.rawValue) AND deleting_since IS NULL FOR SHARE"
+    }
+
     /// rebuild-rollup (R13): counts deltas that are not folded.
     static func pending(of app: AppNumber) -> PostgresStatement {
         """
