@@ -191,19 +191,6 @@ struct CubeView: Sendable {
     /// The present offsets of the zones that PostgreSQL knows and that installations of the app have, in seconds.
     let zones: [String: Int64]
 
-    /// What was counted at a past moment.
-    ///
-    /// - Parameter cube: without late changes.
-    init(_ cube: AppCube, at moment: AudienceMoment, zones: [String: Int64]) {
-        (self.cube, late, self.moment, self.zones) = (cube, [:], moment, zones)
-    }
-
-    fileprivate init(
-        cube: AppCube, late: [Int32: [AppCube.Row]], moment: AudienceMoment, zones: [String: Int64]
-    ) {
-        (self.cube, self.late, self.moment, self.zones) = (cube, late, moment, zones)
-    }
-
     var cells: CubeCells { cube.cells }
 
     /// The installations with a choice, by the index of their cell.
@@ -242,5 +229,14 @@ struct CubeView: Sendable {
         for (cell, count) in counts(0, .all).enumerated() { sums[Int(column[cell])] += count }
         return sums.indices.dropFirst().filter { sums[$0] > 0 }.sorted { sums[$0] > sums[$1] }.prefix(countMax)
             .map { cells.texts[$0].text }
+    }
+}
+
+extension CubeView {
+    /// What was counted at a past moment.
+    ///
+    /// - Parameter cube: without late changes.
+    init(_ cube: AppCube, at moment: AudienceMoment, zones: [String: Int64]) {
+        self.init(cube: cube, late: [:], moment: moment, zones: zones)
     }
 }
