@@ -255,7 +255,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             [
-                "Basics", "EmbeddedPostgres", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
+                "Basics", "PostgresClient", "PushRegistry", "RegistryAPI", "RegistryTestSupport",
                 "StrictJSON", "push-registry",
             ]),
         tests(

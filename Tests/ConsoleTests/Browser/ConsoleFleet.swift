@@ -1,8 +1,5 @@
 import Basics
-import EmbeddedPostgres
-import PostgresClient
 import RegistryTestSupport
-import Testing
 
 /// Installations that differ in what the screens show.
 enum Fleet {
@@ -28,37 +25,7 @@ enum Fleet {
         _ = try await app.send(
             "PUT", "/segments/germans", ["filter": ["locale": "de"], "description": "Everybody who reads German"],
             by: .role(.marketing))
-        try await record(app, daysAgo: Array(2...20) + Array(24...40))
-    }
-
-    /// Lets the night job record an app, as if it had been the same on each of these days.
-    ///
-    /// - Parameter days: all above 1. The job's own record is of one of the last two days; it goes.
-    /// - Returns: the days, the earliest first, such as `2026-03-01`.
-    @discardableResult
-    static func record(_ app: RegistryApp, daysAgo days: [Int64]) async throws -> [String] {
-        let night = try await RegistryCommand.run(
-            ["cleanup", "--app", app.id, "--max-share", "100%"],
-            environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
-        try #require(night.status == 0, "\(night.log)")
-        let recorded = try await app.database.rows(
-            """
-            INSERT INTO rollup_history (app_id, day, topic, as_of, counts)
-            SELECT h.app_id, d, h.topic, (d + 1)::timestamp AT TIME ZONE 'UTC', h.counts
-            FROM (
-                SELECT DISTINCT ON (topic) * FROM rollup_history
-                WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id)) ORDER BY topic, as_of DESC) AS h
-            CROSS JOIN LATERAL (
-                SELECT (now() AT TIME ZONE 'UTC')::date - n::int AS d FROM unnest(\(days)) AS s (n)) AS days
-            RETURNING day::text
-            """)
-        _ = try await app.database.rows(
-            """
-            DELETE FROM rollup_history
-            WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
-                AND day > (now() AT TIME ZONE 'UTC')::date - 2
-            """)
-        return Set(try recorded.map { try $0.decode(0, as: String.self) }).sorted()
+        try await app.recordCounts(daysAgo: Array(2...20) + Array(24...40))
     }
 
     private static func body(_ number: Int, _ random: inout SeededGenerator) -> JSON {

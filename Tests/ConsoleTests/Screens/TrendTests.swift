@@ -20,7 +20,7 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelectorAll('.trend-dot').length === 36")
                 #expect(try await browser.run(shape) == [2, 36, 36, 36])
                 try await browser.fill("Period", "365")
-                try await browser.wait(for: "document.querySelectorAll('.trend-dot').length < 8")
+                try await browser.wait(for: "document.querySelectorAll('.trend-dot').length === 4")
                 // Weeks count back from yesterday: 1 day ago has no record, 8 and 15 have, 22 has none, 29 and 36 have.
                 #expect(try await browser.run(shape) == [2, 4, 4, 4])
             }
@@ -110,10 +110,10 @@ extension ConsoleTests {
             }
             for id in ["a", "b"] { try await register(id, "26.1", "authorized") }
             try await register("c", "17.2", "denied")
-            try await Fleet.record(app, daysAgo: [4, 3])
+            try await app.recordCounts(daysAgo: [4, 3])
             for id in ["a", "b"] { try await register(id, "26.1", "denied") }
             try await register("d", "18.7", "provisional")
-            try await Fleet.record(app, daysAgo: [2])
+            try await app.recordCounts(daysAgo: [2])
             try await Console.shared.visit("trend", of: app) { browser, _ in
                 try await browser.wait(for: "document.querySelector('.trend-line')")
                 try await browser.wait(for: "document.querySelectorAll('section tbody tr').length === 2")

@@ -1,4 +1,3 @@
-import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -8,27 +7,14 @@ extension EndToEnd {
     struct PastDayTests {
         /// An app with three records of the same state, the last one of two days ago. It has changed since.
         private func makeApp() async throws -> (app: RegistryApp, days: [String]) {
-            let night = try await NightApp.make()
-            let app = night.registry
+            let app = try await RegistryApp.make()
             _ = try await app.send("PUT", "/topics/news", ["name": "News", "default": "out"], by: .role(.admin))
             try await app.register([("a", [:]), ("b", ["locale": "fr_FR"]), ("c", ["systemVersion": "16.1"])])
             _ = try await app.send("PATCH", "/installations/a/topics", ["topics": ["news": true]], by: .role(.service))
-            try #require(try await night.cleanUp().status == 0)
-            let days = try await app.database.rows(
-                """
-                INSERT INTO rollup_history (app_id, day, topic, as_of, counts)
-                SELECT h.app_id, d, h.topic, (d + 1)::timestamp AT TIME ZONE 'UTC', h.counts
-                FROM (
-                    SELECT DISTINCT ON (topic) * FROM rollup_history
-                    WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id)) ORDER BY topic, as_of DESC) AS h
-                CROSS JOIN LATERAL (
-                    SELECT (now() AT TIME ZONE 'UTC')::date - n AS d FROM unnest(ARRAY[2, 3, 9]) AS n) AS days
-                RETURNING day::text
-                """
-            ).map { try $0.decode(0, as: String.self) }
+            let days = try await app.recordCounts(daysAgo: [2, 3, 9])
             try await app.register([("d", [:]), ("e", ["locale": "sv_SE"])])
             #expect(try await app.delete("b").status == 204)
-            return (app, Set(days).sorted())
+            return (app, days)
         }
 
         @Test func counts_areThoseOfTheDay() async throws {
