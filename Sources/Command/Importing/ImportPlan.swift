@@ -4,7 +4,7 @@ import PushRegistry
 package struct ImportPlan: Sendable {
     let source: ImportSource
     private(set) var reader: ImportReader
-    /// Which rows are loaded; nil before the scan.
+    /// Which rows are loaded; nil before the scan, and for all.
     var choice: RowChoice?
     /// Nil if no topics are imported.
     package var topics: ImportTopics?
@@ -25,6 +25,7 @@ package struct ImportPlan: Sendable {
 
     /// Reads all rows once, and decides which ones are loaded: the newest of each token and `installId`. Of our own
     /// format, only the rows whose token's address may have other spellings are compared; its tokens differ otherwise.
+    /// They are read only if an address may occur twice.
     ///
     /// - Parameter catalogue: the app's topics.
     /// - Throws: `MissingOption`, before anything is loaded.
@@ -40,6 +41,7 @@ package struct ImportPlan: Sendable {
     private mutating func scan(
         _ files: ImportFiles, _ names: ImportNames, now: Timestamp, progress: (Int64) -> Void
     ) throws {
+        guard try Self.mayRepeatAddresses(files, progress) else { return }
         var (scan, reader) = (RowScan(now: now), reader)
         try files.forEachPart { part in
             var rows = OwnRows(names)
@@ -51,6 +53,21 @@ package struct ImportPlan: Sendable {
             return true
         }
         choice = try scan.choice(undated: reader.lastSeenDefault ?? now)
+    }
+
+    private static func mayRepeatAddresses(_ files: ImportFiles, _ progress: (Int64) -> Void) throws -> Bool {
+        var addresses = RepeatedAddresses()
+        try files.forEachPart { part in
+            do {
+                while !addresses.hasEscapes, let piece = try part.bytes.read() {
+                    try addresses.add(piece)
+                    progress(addresses.lines)
+                }
+            } catch is InputEndsEarly {}
+            try addresses.endPart()
+            return !addresses.hasEscapes
+        }
+        return try addresses.found()
     }
 
     private static func outcome(

@@ -88,11 +88,11 @@ extension Int64 {
 }
 
 extension UInt64 {
-    fileprivate init(_ bytes: ArraySlice<UInt8>) {
+    init(_ bytes: ArraySlice<UInt8>) {
         self = bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    fileprivate func write(to bytes: inout [UInt8]) {
+    func write(to bytes: inout [UInt8]) {
         for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: self >> shift)) }
     }
 }

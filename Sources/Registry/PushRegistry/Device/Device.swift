@@ -86,18 +86,23 @@ public struct Snapshot: Hashable, Sendable {
 
 extension String {
     /// Whether a program has written this for a missing value: `NULL`, MySQL's `\N`, `(null)` of Objective-C.
-    package var isNull: Bool { utf8.count <= 9 && Self.nulls.contains(lowercased()) }
+    package var isNull: Bool { isOne(of: Self.nulls) }
 
     /// Whether this is nobody's identifier: blank, or written for a missing value, or only zeros, as in the identifiers
     /// that iOS gives when it has none.
     package var identifiesNobody: Bool {
         guard utf8.count <= 16 else { return utf8.allSatisfy(Self.zeros.contains) }
-        let text = trimmingSpaces()
-        return text.isNull || Self.nothings.contains(text.lowercased()) || text.utf8.allSatisfy(Self.zeros.contains)
+        let text = VisibleASCII.contains(self) ? self : trimmingSpaces()
+        return text.isNull || text.isOne(of: Self.nothings) || text.utf8.allSatisfy(Self.zeros.contains)
     }
 
-    private static let nulls: Set = ["null", "\\n", "(null)", "<null>", "undefined"]
-    private static let nothings: Set = ["nil", "none", "nan"]
+    /// In any case.
+    private func isOne(of words: [[UInt8]]) -> Bool {
+        words.contains { $0.count == utf8.count && $0.elementsEqual(utf8.lazy.map(ASCII.lowercased)) }
+    }
+
+    private static let nulls = ["null", "\\n", "(null)", "<null>", "undefined"].map { Array($0.utf8) }
+    private static let nothings = ["nil", "none", "nan"].map { Array($0.utf8) }
     private static let zeros = Array(" 0-{}".utf8)
 
     fileprivate var identifier: String? { identifiesNobody ? nil : self }

@@ -97,16 +97,23 @@ extension Token {
     /// The token itself if its address may have other spellings; else nil.
     public var spelling: Token? { installationID == nil ? nil : self }
 
-    /// The Firebase installation id of an `fcm` token, alone or before a colon: 22 digits of base64url, the first of
-    /// which has the id's four fixed bits 0111. Nil if the token has none.
+    /// The Firebase installation id of an `fcm` token, alone or before a colon. Nil if the token has none.
     private var installationID: Substring? {
-        let digits = 22
-        guard provider == .fcm, let first = text.utf8.first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first,
-            let end = text.utf8.index(text.startIndex, offsetBy: digits, limitedBy: text.endIndex),
-            end == text.endIndex || text.utf8[end] == UInt8(ascii: ":"),
-            text.utf8[..<end].allSatisfy(Base64URL.isDigit)
+        guard provider == .fcm,
+            let end = text.utf8.index(
+                text.startIndex, offsetBy: Self.installationIDDigits, limitedBy: text.endIndex),
+            end == text.endIndex || text.utf8[end] == UInt8(ascii: ":"), Self.isInstallationID(text.utf8[..<end])
         else { return nil }
         return text[..<end]
+    }
+
+    package static let installationIDDigits = 22
+
+    /// Whether the text may be a Firebase installation id: 22 digits of base64url, the first of which has the id's four
+    /// fixed bits 0111.
+    package static func isInstallationID(_ text: some Collection<UInt8>) -> Bool {
+        guard let first = text.first, UInt8(ascii: "c")...UInt8(ascii: "f") ~= first else { return false }
+        return text.count == installationIDDigits && text.allSatisfy(Base64URL.isDigit)
     }
 }
 

@@ -84,7 +84,7 @@ extension ImportSet {
     /// Takes locks in the order of every transaction: buckets, then tokens.
     private func choose(expectingNew isNew: Bool, _ session: PostgresSession) throws -> Chosen {
         let present = isNew ? [] : try presentInstallations(session)
-        var rest = rows.filter { !present.contains($0.id) }
+        var rest = present.isEmpty ? rows : rows.filter { !present.contains($0.id) }
         let guards = try Guards(of: rest, in: app, session)
         var chosen = Chosen(moment: try moment(session), choices: guards.choices)
         rest = rest.filter { !guards.refuse($0, at: chosen.moment.time) }.firsts { $0.address(in: app) }
@@ -93,12 +93,15 @@ extension ImportSet {
             rest = rest.filter { (holders[$0.address(in: app)] ?? nil) == nil }
             chosen.freeTokens = Set(holders.filter { $0.value == nil }.keys)
         }
-        chosen.rows = rest.sorted { $0.id.rawValue.utf8.lexicographicallyPrecedes($1.id.rawValue.utf8) }
-        // Of the lines about an installation that the registry has then, one is written or none.
-        let known = present.union(rest.map(\.id))
+        // Ids are ASCII: their order as texts is that of their bytes.
+        chosen.rows = rest.sorted { $0.id.rawValue < $1.id.rawValue }
         chosen.counts.imported = rest.count
-        chosen.counts.unchanged = ids.count { known.contains($0) } - rest.count
-        chosen.counts.skipped = ids.count { !known.contains($0) }
+        if rest.count < ids.count {
+            // Of the lines about an installation that the registry has then, one is written or none.
+            let known = present.union(rest.map(\.id))
+            chosen.counts.skipped = ids.count { !known.contains($0) }
+            chosen.counts.unchanged = ids.count - chosen.counts.skipped - rest.count
+        }
         chosen.counts.topicChoices = rest.reduce(0) { $0 + $1.installation.topicChoices.count }
         return chosen
     }
