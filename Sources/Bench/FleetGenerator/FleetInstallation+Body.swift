@@ -4,9 +4,11 @@ import StrictJSON
 extension FleetInstallation {
     /// The JSON body of this installation's registration, as its client writes it.
     ///
-    /// - Parameter settings: replaces the installation's own settings.
-    public func body(settings: NotificationSettings? = nil) -> [UInt8] {
-        body(of: sent, settings ?? self.settings)
+    /// - Parameters:
+    ///   - settings: replaces the installation's own settings.
+    ///   - kinds: of the typed tokens, whose texts are that of the token itself. Without one, the body names none.
+    public func body(settings: NotificationSettings? = nil, tokens kinds: [String] = []) -> [UInt8] {
+        body(of: sent, settings ?? self.settings, kinds)
     }
 
     /// The body after a phone has changed hands: the phone keeps its properties and its token, and `newcomer` has
@@ -19,7 +21,9 @@ extension FleetInstallation {
         return body(of: device, settings)
     }
 
-    private func body(of device: SentDevice, _ settings: NotificationSettings) -> [UInt8] {
+    private func body(
+        of device: SentDevice, _ settings: NotificationSettings, _ kinds: [String] = []
+    ) -> [UInt8] {
         var writer = JSONWriter(capacity: 1_536)
         writer.object { writer in
             writer.member("token", token.text)
@@ -27,6 +31,7 @@ extension FleetInstallation {
             if let keys { writer.member("keys", keys) }
             writer.member("settings", settings)
             writer.member("device", device)
+            if !kinds.isEmpty { writer.member("tokens", kinds, token.text) }
         }
         return writer.bytes
     }
@@ -38,6 +43,18 @@ extension JSONWriter {
         object { writer in
             writer.member("p256dh", keys.p256dh)
             writer.member("auth", keys.auth)
+        }
+    }
+
+    fileprivate mutating func member(_ name: StaticString, _ kinds: [String], _ token: String) {
+        self.name(name)
+        array { writer in
+            for kind in kinds {
+                writer.object { writer in
+                    writer.member("kind", kind)
+                    writer.member("token", token)
+                }
+            }
         }
     }
 

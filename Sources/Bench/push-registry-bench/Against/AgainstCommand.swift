@@ -11,9 +11,10 @@ struct AgainstCommand: BenchmarkCommand {
             schemas: this command reads and writes no table.
 
             Rows: healthz, unchanged, unchangedInOne and unchangedInTwo (by clients that block, which send head and \
-            body together or apart), unchangedHS256 and unchangedES256 (with users' JWTs instead of a key), changed, \
-            first, takeover, ownerChange, logout, feedback (calls of 10,000 items that change an installation each, \
-            counted in items) and import ("push-registry import" of NDJSON, counted in lines).
+            body together or apart), unchangedTyped (with four typed tokens), unchangedHS256 and unchangedES256 (with \
+            users' JWTs instead of a key), changed, first, takeover, ownerChange, logout, feedback (calls of 10,000 \
+            items that change an installation each, counted in items) and import ("push-registry import" of NDJSON, \
+            counted in lines).
 
             With --citus, this side has a throw-away Citus cluster (a coordinator and two workers), for which the \
             installed PostgreSQL must have the extension; the other binary is this one unless you name it. All nodes \
@@ -79,7 +80,7 @@ struct AgainstCommand: BenchmarkCommand {
 
 /// The rows that are measured on both sides.
 enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case healthz, unchanged, unchangedInOne, unchangedInTwo, unchangedHS256, unchangedES256
+    case healthz, unchanged, unchangedInOne, unchangedInTwo, unchangedTyped, unchangedHS256, unchangedES256
     case changed, first, takeover, ownerChange, logout, feedback
     case importing = "import"
 
@@ -89,6 +90,7 @@ enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKe
         case .unchanged: RunRow.unchanged.title
         case .unchangedInOne: "the same, blocking clients"
         case .unchangedInTwo: "the same, head and body apart"
+        case .unchangedTyped: "unchanged, with four typed tokens"
         case .unchangedHS256: "unchanged, with a JWT (HS256)"
         case .unchangedES256: "unchanged, with a JWT (ES256)"
         case .changed: RunRow.changed.title

@@ -27,7 +27,8 @@ struct ComparedSide: Sendable {
     fileprivate let postmasters: [ProcessUsage]
     fileprivate let key: String
     fileprivate let pools: RowRequests
-    fileprivate let signed: [AppTokens.Algorithm: RequestFile]
+    /// Of the rows that have installations of their own.
+    fileprivate let own: [ComparedRow: RequestFile]
     fileprivate let options: AgainstOptions
     fileprivate let log: @Sendable (String) -> Void
 
@@ -56,8 +57,10 @@ struct ComparedSide: Sendable {
             name: name, binary: binary, connectionString: nodes[0].connectionString, superusers: superusers,
             server: server, postmasters: postmasters, key: key,
             pools: RowRequests(fleet, key: key, installationsMax: fleet.count),
-            signed: [
-                .hs256: RowRequests.signed(fleet, tokens, .hs256), .es256: RowRequests.signed(fleet, tokens, .es256),
+            own: [
+                .unchangedTyped: RowRequests.typed(fleet, key: key),
+                .unchangedHS256: RowRequests.signed(fleet, tokens, .hs256),
+                .unchangedES256: RowRequests.signed(fleet, tokens, .es256),
             ],
             options: options, log: log)
     }
@@ -71,7 +74,7 @@ struct ComparedSide: Sendable {
         guard result.expected == fleet.count, result.failures == 0 else {
             throw BenchmarkFailure("\(name): only \(result.expected) of \(fleet.count) could register")
         }
-        for requests in signed.values {
+        for requests in own.values {
             _ = try await wrk.run(requests, expecting: .created, seconds: 3)
             requests.rewind()
         }
@@ -87,8 +90,7 @@ struct ComparedSide: Sendable {
         case .unchanged: try await load(pools.unchanged, expecting: .unchanged)
         case .unchangedInOne: try await loadBlocking(fleet, apart: false)
         case .unchangedInTwo: try await loadBlocking(fleet, apart: true)
-        case .unchangedHS256: try await load(signed[.hs256], expecting: .unchanged)
-        case .unchangedES256: try await load(signed[.es256], expecting: .unchanged)
+        case .unchangedTyped, .unchangedHS256, .unchangedES256: try await load(own[row], expecting: .unchanged)
         case .changed: try await load(pools.changed, expecting: .updated)
         case .first:
             try await load(pools.first(round: round, seconds: options.seconds + 1), expecting: .created)

@@ -8,9 +8,12 @@ struct RegistrationWriter: Sendable {
     /// A key with the role `service`.
     let key: String
 
-    func request(_ installation: FleetInstallation, settings: NotificationSettings? = nil) -> [UInt8] {
+    /// - Parameter tokens: the kinds of the typed tokens.
+    func request(
+        _ installation: FleetInstallation, settings: NotificationSettings? = nil, tokens kinds: [String] = []
+    ) -> [UInt8] {
         let path = "/installations/\(installation.installID)"
-        return request("PUT", path, installation.body(settings: settings), for: installation.owner)
+        return request("PUT", path, installation.body(settings: settings, tokens: kinds), for: installation.owner)
     }
 
     /// For the user of the JWT that stands in the key's place.

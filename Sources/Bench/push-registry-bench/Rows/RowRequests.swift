@@ -16,6 +16,8 @@ struct RowRequests {
     static let topic = "bench"
     /// The installations of users with JWTs, none of which the fleet has.
     private static let signedNumbers = 3_000_000_000..<3_000_002_000
+    /// The installations with typed tokens, likewise.
+    private static let typedNumbers = 3_100_000_000..<3_100_004_000
     private static let blockingMax = 2_000
 
     let unchanged: RequestFile
@@ -54,6 +56,15 @@ struct RowRequests {
             let writer = RegistrationWriter(
                 app: fleet.app.id, key: try tokens.token(of: "user-\(number)", algorithm))
             return writer.signed(fleet[number])
+        }
+    }
+
+    /// Registrations of phones of Apple with typed tokens. A version without them ignores the member.
+    static func typed(_ fleet: Fleet, key: String) -> RequestFile {
+        let writer = RegistrationWriter(app: fleet.app.id, key: key)
+        let phones = typedNumbers.filter { fleet[$0].token.provider.isApple }
+        return RequestFile(phones, .cyclic) { number, _ in
+            writer.request(fleet[number], tokens: ["voip", "widget", "complication", "liveActivityStart"])
         }
     }
 
