@@ -4,10 +4,10 @@ import Foundation
 struct AllCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "all",
-        abstract: "Measure everything, and print one table (the default).",
+        abstract: "Measure everything, and print the tables (the default).",
         discussion: """
-            Runs all other benchmarks one after the other, each with its own throw-away PostgreSQL, and writes the \
-            table and each benchmark's own report to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio \
+            Runs all other benchmarks one after the other, each with its own throw-away PostgreSQL, and writes their \
+            tables to bench-YYYY-MM-DD.txt in the current folder. Every line is a ratio \
             of two things that were measured in turn, in one run, on this machine. Registrations are measured twice: \
             on the disk as it is, and with a millisecond added to each flush of the WAL for both sides, because some \
             disks respond from memory, which production's disks do not.
@@ -41,14 +41,14 @@ struct AllCommand: AsyncParsableCommand {
         for part in try parts() {
             Self.printProgress("\(part.title)")
             do {
-                report.add(part.title, try await part.command.measure { Self.printProgress("  \($0)") })
+                report.add(try await part.command.measure { Self.printProgress("  \($0)") })
             } catch {
                 report.add(failure: "\(part.title): \(error)")
             }
             // Written after each part, so that an interrupted run leaves its results.
             try Data(report.text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
         }
-        if common.json { try printJSON(report) } else { print(report.table, terminator: "") }
+        if common.json { try printJSON(report) } else { print(report.text, terminator: "") }
         if !report.failures.isEmpty { throw ExitCode.failure }
     }
 
@@ -95,36 +95,12 @@ struct AllCommand: AsyncParsableCommand {
 
 /// The reports of all benchmarks.
 private struct AllReport: Encodable {
-    private var parts: [(title: String, report: any BenchmarkReport)] = []
+    private var parts: [BenchmarkReport] = []
     private(set) var failures: [String] = []
 
-    mutating func add(_ title: String, _ report: any BenchmarkReport) { parts.append((title, report)) }
+    mutating func add(_ report: BenchmarkReport) { parts.append(report) }
     mutating func add(failure: String) { failures.append("FAILED: \(failure)") }
 
-    /// The figures of all benchmarks, and the failures.
-    var table: String {
-        let tables = parts.map { FigureTable(title: $0.title, figures: $0.report.figures).text }
-        return (tables + failures.map { "\($0)\n" }).joined(separator: "\n")
-    }
-
-    /// A member for each benchmark's title, and `failures`.
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        for part in parts { try part.report.encode(to: container.superEncoder(forKey: Key(stringValue: part.title))) }
-        try container.encode(failures, forKey: Key(stringValue: "failures"))
-    }
-
-    private struct Key: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-
-        init(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-    }
-
-    /// The table, and each benchmark's own report.
-    var text: String {
-        let details = parts.map { "== \($0.title)\n\n\($0.report.text)" }
-        return ([table] + details).joined(separator: "\n")
-    }
+    /// The figures and notes of all benchmarks, and the failures.
+    var text: String { (parts.map(\.text) + failures.map { "\($0)\n" }).joined(separator: "\n") }
 }

@@ -77,13 +77,13 @@ struct RunCommand: BenchmarkCommand {
         guard (0...100_000).contains(flushDelay) else { throw ValidationError("--flush-delay must be 0 to 100000.") }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> RunReport {
-        var report = RunReport(options: options)
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
+        var report = BenchmarkReport("registrations")
         if options.wantsDatabase {
-            report = try await RunBenchmark(options: options, binary: try .pushRegistry(common.binary), log: log).run()
+            try await RunBenchmark(options: options, binary: try .pushRegistry(common.binary), log: log).run(&report)
         }
         if options.wants(.engine) {
-            report.engine = try await EngineBenchmark(options, buildsHummingbird: withHummingbird, log: log).run()
+            try await EngineBenchmark(options, buildsHummingbird: withHummingbird, log: log).run(&report)
         }
         return report
     }

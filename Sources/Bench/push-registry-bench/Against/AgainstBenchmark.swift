@@ -14,7 +14,7 @@ struct AgainstBenchmark {
     let other: Binary
     let log: @Sendable (String) -> Void
 
-    func run() async throws -> AgainstReport {
+    func run() async throws -> BenchmarkReport {
         try FileLimit.raise()
         let fleet = Fleet(
             seed: options.seed, app: App(number: AppNumber(1), id: try AppID(Self.app), policy: .standard),
@@ -59,18 +59,26 @@ struct AgainstBenchmark {
         return try await CitusCluster.with(settings: small, logger: quiet) { try await body([$0] + $1) }
     }
 
-    private func compare(_ own: ComparedSide, _ other: ComparedSide, _ fleet: Fleet) async throws -> AgainstReport {
-        var report = AgainstReport(options: options)
+    private func compare(_ own: ComparedSide, _ other: ComparedSide, _ fleet: Fleet) async throws -> BenchmarkReport {
+        var report = BenchmarkReport("this binary against another one")
         for round in 1...options.rounds {
             for row in ComparedRow.allCases where options.wants(row) {
                 let isOwnFirst = round % 2 == 1
                 let first = try await (isOwnFirst ? own : other).measure(row, round: round, fleet)
                 let second = try await (isOwnFirst ? other : own).measure(row, round: round, fleet)
-                let pair = isOwnFirst ? (own: first, other: second) : (own: second, other: first)
-                report.add(own: pair.own, other: pair.other, to: row)
-                log("\(row.title): \(Int(pair.own.perSecond)) a second, the other binary \(Int(pair.other.perSecond))")
+                let (own, other) = isOwnFirst ? (first, second) : (second, first)
+                report.add(row.title, own, against: ("the other binary", other))
+                log("\(row.title): \(Int(own.perSecond)) a second, the other binary \(Int(other.perSecond))")
             }
         }
+        report.note(
+            "Medians of \(options.rounds) rounds of at most \(options.seconds) s, both sides in turn; "
+                + "\(options.count) installations each, \(options.connections) HTTP connections. CPU is user and "
+                + "system time per request, item or line; PostgreSQL's is measured until it is idle. The access log "
+                + "was \(options.writesAccessLog ? "on" : "off").")
+        report.note(
+            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
+                + "wrk, the load generator, shares.")
         return report
     }
 }

@@ -70,7 +70,7 @@ struct AgainstCommand: BenchmarkCommand {
         }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> AgainstReport {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await AgainstBenchmark(
             options: options, own: try .pushRegistry(common.binary), other: try .pushRegistry(other ?? common.binary),
             log: log
@@ -84,27 +84,20 @@ enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKe
     case changed, first, takeover, ownerChange, logout, feedback
     case importing = "import"
 
+    /// The same row of a run.
+    var plain: RunRow? { RunRow(rawValue: rawValue) }
+
     var title: String {
         switch self {
-        case .healthz: RunRow.healthz.title
-        case .unchanged: RunRow.unchanged.title
-        case .unchangedInOne: "the same, blocking clients"
+        case .unchangedInOne: "unchanged, blocking clients"
         case .unchangedInTwo: "the same, head and body apart"
         case .unchangedTyped: "unchanged, with four typed tokens"
         case .unchangedHS256: "unchanged, with a JWT (HS256)"
         case .unchangedES256: "unchanged, with a JWT (ES256)"
-        case .changed: RunRow.changed.title
-        case .first: RunRow.first.title
-        case .takeover: RunRow.takeover.title
-        case .ownerChange: RunRow.ownerChange.title
-        case .logout: RunRow.logout.title
-        case .feedback: RunRow.feedback.title
         case .importing: "import, lines of NDJSON"
+        default: plain?.title ?? rawValue
         }
     }
-
-    /// Whether requests of this row appear in the access log, if it is on.
-    var isLogged: Bool { self != .importing }
 }
 
 /// The options of a comparison.

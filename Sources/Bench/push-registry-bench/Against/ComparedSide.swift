@@ -85,20 +85,16 @@ struct ComparedSide: Sendable {
     func measure(_ row: ComparedRow, round: Int, _ fleet: Fleet) async throws -> Measurement {
         try await checkpoint()
         let rounds = options.rounds
-        return switch row {
-        case .healthz: try await load(nil, expecting: .noError)
-        case .unchanged: try await load(pools.unchanged, expecting: .unchanged)
-        case .unchangedInOne: try await loadBlocking(fleet, apart: false)
-        case .unchangedInTwo: try await loadBlocking(fleet, apart: true)
-        case .unchangedTyped, .unchangedHS256, .unchangedES256: try await load(own[row], expecting: .unchanged)
-        case .changed: try await load(pools.changed, expecting: .updated)
-        case .first:
-            try await load(pools.first(round: round, seconds: options.seconds + 1), expecting: .created)
-        case .takeover: try await load(pools.takeovers(round: round, of: rounds), expecting: .created)
-        case .ownerChange: try await load(pools.ownerChanges(round: round, of: rounds), expecting: .updated)
-        case .logout: try await load(pools.logouts(round: round, of: rounds), expecting: .loggedOut)
-        case .feedback: try await loadFeedback(pools.feedback(round: round, of: rounds))
-        case .importing: try await importLines(round: round, fleet)
+        switch row {
+        case .unchangedInOne: return try await loadBlocking(fleet, apart: false)
+        case .unchangedInTwo: return try await loadBlocking(fleet, apart: true)
+        case .importing: return try await importLines(round: round, fleet)
+        default:
+            let plain = row.plain.flatMap { pools.load(of: $0, round: round, of: rounds, seconds: options.seconds) }
+            guard let load = own[row].map({ ($0, .unchanged) }) ?? plain else {
+                throw BenchmarkFailure("\(row) has no requests")
+            }
+            return try await row == .feedback ? loadFeedback(load) : self.load(load)
         }
     }
 }
@@ -108,9 +104,9 @@ struct ComparedSide: Sendable {
 extension ComparedSide {
     private var wrk: Wrk { Wrk(port: server.port, connections: options.connections) }
 
-    private func load(_ requests: RequestFile?, expecting expected: Wrk.Expectation) async throws -> Measurement {
+    private func load(_ load: RowRequests.Load) async throws -> Measurement {
         try await wrk.measure(
-            requests, expecting: expected, warmUp: AgainstOptions.warmUp, seconds: options.seconds,
+            load.requests, expecting: load.expected, warmUp: AgainstOptions.warmUp, seconds: options.seconds,
             before: { try reading() },
             after: {
                 let service = try server.usage.cpuSeconds()
@@ -133,13 +129,13 @@ extension ComparedSide {
             try reading() - before, expectedShare: result.expectedShare)
     }
 
-    private func loadFeedback(_ calls: RequestFile) async throws -> Measurement {
+    private func loadFeedback(_ load: RowRequests.Load) async throws -> Measurement {
         let before = try reading()
         let result = try await Wrk(port: server.port, connections: RowRequests.feedbackConnections).run(
-            calls, expecting: .counts, seconds: RunOptions.feedbackSecondsMax)
+            load.requests, expecting: load.expected, seconds: RunOptions.feedbackSecondsMax)
         try await waitUntilIdle()
         let after = try reading()
-        return Measurement(result, after - before, expectingItems: ["suspect", "unregistered"])
+        return Measurement(result, after - before, expectingItems: RowRequests.feedbackChanges)
     }
 
     private func importLines(round: Int, _ fleet: Fleet) async throws -> Measurement {

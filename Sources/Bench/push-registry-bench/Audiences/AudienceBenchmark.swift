@@ -29,10 +29,11 @@ struct AudienceBenchmark {
         self.seed = seed
     }
 
-    func run(log: @escaping @Sendable (String) -> Void) async throws -> AudienceReport {
+    func run(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         let app = try await App.find(AppID("com.example.bench"), in: database)
-        var report = AudienceReport(counts: counts, times: times)
+        var report = BenchmarkReport("audiences of \(counts.last ?? 0) installations")
         var loaded = 0
+        var smallest: [Timing] = []
         for count in counts {
             log("loading \(count) installations")
             try await load(loaded..<count, of: app)
@@ -40,9 +41,12 @@ struct AudienceBenchmark {
             try await giveTokens(to: app)
             loaded = count
             log("querying")
-            report.cells.append(try await cells())
-            report.timings.append(try await measure(app, topic, log: log))
+            report.note("\(try await cells()) cells at \(count) installations.")
+            let timings = try await measure(app, topic, log: log)
+            if smallest.isEmpty { smallest = timings }
+            for (timing, first) in zip(timings, smallest) { report.add(timing, first, of: count, than: counts[0]) }
         }
+        report.note("Each query ran \(times) times, sequentially.")
         return report
     }
 
@@ -121,7 +125,7 @@ struct AudienceBenchmark {
 
     private func measure(
         _ app: App, _ topic: Topic, log: @Sendable (String) -> Void
-    ) async throws -> [AudienceReport.Timing] {
+    ) async throws -> [Timing] {
         let loop = EventLoop(name: "audiences")
         defer { loop.stop() }
         let limits = AudienceStoreLimits()
@@ -136,28 +140,21 @@ struct AudienceBenchmark {
         _ = try await store.count(
             Audience(app: app.number, filter: .everybody, include: .reachable), explains: false)
         log("first count of the process: \(start.duration(to: .now)), memory of the cube: \(cubes.bytes) bytes")
-        let postgres = try await PostgresSession.withSession(database) { session in
-            ProcessUsage(
-                processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
-            )
-        }
-        var timings: [AudienceReport.Timing] = []
+        var timings: [Timing] = []
         for query in try AudienceQuery.all(topic) {
-            timings.append(try await measure(query, of: app, topic, store, postgres))
+            timings.append(try await measure(query, of: app, topic, store))
         }
         return timings
     }
 
     private func measure(
-        _ query: AudienceQuery, of app: App, _ topic: Topic, _ store: PostgresAudienceStore, _ postgres: ProcessUsage
-    ) async throws -> AudienceReport.Timing {
+        _ query: AudienceQuery, of app: App, _ topic: Topic, _ store: PostgresAudienceStore
+    ) async throws -> Timing {
         let audience = Audience(
             app: app.number, filter: query.filter, include: .reachable, topics: TopicCatalogue([topic]),
             tokens: query.kind.map { HandedOutTokens($0, name: nil) })
         var milliseconds: [Double] = []
-        var cpuBefore = 0.0
         for number in 0..<times + 5 {
-            if number == 5 { cpuBefore = try postgres.cpuSecondsWithChildren() }
             let start = ContinuousClock.now
             if query.by.isEmpty {
                 _ = try await store.count(audience, explains: false)
@@ -167,16 +164,21 @@ struct AudienceBenchmark {
             // The first five runs warm up.
             if number >= 5 { milliseconds.append((ContinuousClock.now - start) / .milliseconds(1)) }
         }
-        let cpu = (try postgres.cpuSecondsWithChildren() - cpuBefore) * 1_000 / Double(times)
         let (baseline, count) = try await baseline(query, of: app)
         guard try await store.count(audience, explains: false).count == count else {
             throw BenchmarkFailure("\(query.title): the roll-up's count is different")
         }
-        return AudienceReport.Timing(
-            title: query.title, dimensions: query.dimensions, hasTopic: query.hasTopic,
-            milliseconds: milliseconds.sorted(),
-            cpuMilliseconds: cpu,
-            baseline: baseline)
+        return Timing(query: query, milliseconds: milliseconds.sorted(), baseline: baseline)
+    }
+
+    fileprivate struct Timing {
+        let query: AudienceQuery
+        /// Ascending.
+        let milliseconds: [Double]
+        /// The time of count(*) on the best index.
+        let baseline: Double
+
+        var median: Double { milliseconds[milliseconds.count / 2] }
     }
 
     /// The median of several runs.
@@ -191,5 +193,21 @@ struct AudienceBenchmark {
             }
             return (milliseconds.sorted()[Self.baselineRuns / 2], count)
         }
+    }
+}
+
+extension BenchmarkReport {
+    /// The limit of the ratio of a query's median to that of the smallest fleet.
+    private static let growthMax = 1.2
+
+    fileprivate mutating func add(
+        _ timing: AudienceBenchmark.Timing, _ first: AudienceBenchmark.Timing, of size: Int, than smallest: Int
+    ) {
+        let title = "\(timing.query.title), \(size)"
+        add(title, timing.median, "ms", against: ("count(*)", timing.baseline), .valueMax(timing.query.medianMax))
+        guard size > smallest, timing.query.isSmall else { return }
+        add(
+            "\(title): growth", timing.median, "ms", against: ("of \(smallest)", first.median),
+            .ratioMax(Self.growthMax))
     }
 }

@@ -16,6 +16,10 @@ struct AudienceQuery: Sendable {
     /// Whether it is about the topic, which a tenth of the installations has left.
     var hasTopic: Bool { filter.fields.union(by).contains(.topic) }
 
+    var isSmall: Bool { dimensions <= 2 && !hasTopic }
+    /// Milliseconds of the median.
+    var medianMax: Double { hasTopic ? 100 : isSmall ? 5 : 20 }
+
     private init(
         _ title: String, _ dimensions: Int, _ filter: AudienceFilter, by: [AudienceField] = [],
         of kind: TokenKind? = nil, _ condition: PostgresSQL

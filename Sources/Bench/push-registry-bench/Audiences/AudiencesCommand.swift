@@ -27,7 +27,7 @@ struct AudiencesCommand: BenchmarkCommand {
         }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> AudienceReport {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
             try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
             let benchmark = try AudienceBenchmark(

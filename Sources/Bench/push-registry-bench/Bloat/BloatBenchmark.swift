@@ -25,7 +25,7 @@ struct BloatBenchmark {
         self.seed = seed
     }
 
-    func run(log: @escaping @Sendable (String) -> Void) async throws -> BloatReport {
+    func run(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try FileLimit.raise()
         try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
         let fleet = Fleet(
@@ -37,9 +37,15 @@ struct BloatBenchmark {
         let (before, earlier) = (try await sizes(), try await updates())
         try await registerAll(fleet, log)
         let (after, later) = (try await sizes(), try await updates())
-        return BloatReport(
-            count: count, times: times, before: before, after: after,
-            heapOnlyShare: Double(later.heapOnly - earlier.heapOnly) / Double(max(1, later.all - earlier.all)))
+        var report = BenchmarkReport("\(count) installations that registered \(times) times")
+        for (index, part) in Self.parts.enumerated() {
+            report.add(part.title, after[index], "MB", against: ("before", before[index]), part.target)
+        }
+        let heapOnly = Double(later.heapOnly - earlier.heapOnly) / Double(max(1, later.all - earlier.all))
+        report.note(
+            "\(Int((heapOnly * 100).rounded())) % of the registrations were heap-only updates, which touch no index; "
+                + "autovacuum as by default.")
+        return report
     }
 
     private func registerAll(_ fleet: Fleet, _ log: @Sendable (String) -> Void) async throws {
@@ -76,23 +82,31 @@ struct BloatBenchmark {
         }
     }
 
-    private func sizes() async throws -> BloatReport.Sizes {
+    /// Of each part, in megabytes.
+    private func sizes() async throws -> [Double] {
         try await PostgresSession.withSession(database) { session in
-            let row = try session.execute(Self.sizes)[0]
-            return BloatReport.Sizes(
-                installations: try row.decode(0), indexes: try row.decode(1), rollUp: try row.decode(2),
-                history: try row.decode(3), database: try row.decode(4))
+            try Self.parts.map { part in
+                let bytes: Int64 = try session.execute("SELECT (\(sql: part.bytes))::bigint")[0].decode(0)
+                return Double(bytes) / 1_048_576
+            }
         }
     }
 
-    private static let sizes: PostgresStatement = """
-        SELECT pg_table_size('installation') / 1048576::float8, pg_indexes_size('installation') / 1048576::float8,
-            (SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relname ~ '^rollup_' AND relkind = 'r')::float8
-                / 1048576,
-            (SELECT sum(pg_total_relation_size(oid)) FROM pg_class
-                WHERE relname ~ '^(token_event|settings_snapshot)' AND relkind = 'r')::float8 / 1048576,
-            pg_database_size(current_database()) / 1048576::float8
+    private static let parts: [(title: String, bytes: PostgresSQL, target: Figure.Target)] = [
+        ("installations, the table", "pg_table_size('installation')", .ratioMax(growthMax)),
+        ("installations, their indexes", "pg_indexes_size('installation')", .ratioMax(growthMax)),
+        ("the roll-up", tables(matching: "^rollup_"), .none),
+        ("history", tables(matching: "^(token_event|settings_snapshot)"), .none),
+        ("the whole database", "pg_database_size(current_database())", .none),
+    ]
+    private static let growthMax = 2.0
+
+    private static func tables(matching pattern: StaticString) -> PostgresSQL {
         """
+        SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+        WHERE relname ~ \(literal: "\(pattern)") AND relkind = 'r'
+        """
+    }
 
     /// PostgreSQL's own counters. Each session reports to them when it is idle or ends.
     private func updates() async throws -> (all: Int64, heapOnly: Int64) {

@@ -26,7 +26,7 @@ struct BloatCommand: BenchmarkCommand {
         }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BloatReport {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
             let benchmark = try BloatBenchmark(
                 server.connectionString, binary, count: count, times: times, seed: common.seed)

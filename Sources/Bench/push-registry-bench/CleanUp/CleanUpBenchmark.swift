@@ -11,6 +11,8 @@ import RegistryStore
 struct CleanUpBenchmark {
     /// A round uses three tenths.
     static let roundsMax = 3
+    private static let timeRatioMax = 1.5
+    private static let latencyRatioMax = 2.0
     private static let unaffectedTenth = 9
     private static let aloneSeconds = 5
 
@@ -30,7 +32,7 @@ struct CleanUpBenchmark {
         self.seed = seed
     }
 
-    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> CleanUpBenchmarkReport {
+    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         log("loading \(count) installations")
         let fleet = try await load()
         let postgres = try await PostgresSession.withSession(database) { session in
@@ -38,22 +40,24 @@ struct CleanUpBenchmark {
                 processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
             )
         }
-        var report = CleanUpBenchmarkReport(installations: count, connections: CleanUpLoad.connections)
+        var report = BenchmarkReport("a tenth of \(count) installations becomes stale")
         for round in 0..<rounds {
             try await age(tenth: 3 * round)
             let bare = try await measure(postgres) {
                 try await script(Self.bareSQL)
                 try await fold()
             }
-            (report.bare, report.bareCPU) = (report.bare + [bare.seconds], report.bareCPU + [bare.cpu])
             try await age(tenth: 3 * round + 1)
             let job = try await measure(postgres) { try await cleanUp() }
-            (report.job, report.jobCPU) = (report.job + [job.seconds], report.jobCPU + [job.cpu])
+            report.add("clean-up", job.seconds, "s", against: ("bare SQL", bare.seconds), .ratioMax(Self.timeRatioMax))
+            report.add("clean-up: PostgreSQL's CPU", job.cpu, "s", against: ("bare SQL", bare.cpu))
             log(String(format: "bare SQL %.1f s, clean-up %.1f s", bare.seconds, job.seconds))
             try await age(tenth: 3 * round + 2)
-            try await measureLatency(fleet, &report)
-            log(String(format: "p99 %.2f ms alone, %.2f ms beside", report.alone.last ?? 0, report.beside.last ?? 0))
+            try await measureLatency(fleet, &report, log)
         }
+        report.note(
+            "Medians of \(rounds) rounds. Registrations use \(CleanUpLoad.connections) connections, and 19 of 20 "
+                + "change nothing.")
         return report
     }
 
@@ -65,18 +69,22 @@ struct CleanUpBenchmark {
         return (seconds, try postgres.cpuSecondsWithChildren() - before)
     }
 
-    private func measureLatency(_ fleet: Fleet, _ report: inout CleanUpBenchmarkReport) async throws {
-        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: log) }
-        let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: log) {
+    private func measureLatency(
+        _ fleet: Fleet, _ report: inout BenchmarkReport, _ log: (String) -> Void
+    ) async throws {
+        let output = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
+        defer { try? FileManager.default.removeItem(at: output) }
+        let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: output) {
             let load = try await CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.unaffectedTenth }
             let alone = try await load.p99 { try await Task.sleep(for: .seconds(Self.aloneSeconds)) }
             let start = ContinuousClock.now
             let beside = try await load.p99 { try await cleanUp() }
             return (alone, beside, (ContinuousClock.now - start) / .seconds(1))
         }
-        (report.alone, report.beside) = (report.alone + [alone], report.beside + [beside])
-        report.jobBeside.append(seconds)
+        report.add(
+            "registrations' p99 meanwhile", beside, "ms", against: ("without", alone), .ratioMax(Self.latencyRatioMax))
+        report.add("clean-up during registrations", seconds, "s")
+        log(String(format: "p99 %.2f ms alone, %.2f ms beside", alone, beside))
     }
 
     /// All installations were seen within hours. The rebuild counts the rows that this function changes by SQL.

@@ -7,6 +7,11 @@ import PushRegistry
 struct EngineBenchmark {
     /// Longer runs are not more accurate: a CPU tick is 10 ms.
     private static let secondsMax = 4
+    private static let cpuRatioMax = 0.4
+    private static let tlsRatioMin = 0.65
+    private static let tlsMegabytesMax = 400.0
+    /// Above this load average other processes take the cores that the servers and the load need.
+    private static let loadAverageMax = 1.0
     /// The number of different registrations.
     private static let bodies = 1_000
 
@@ -21,25 +26,67 @@ struct EngineBenchmark {
 
     private var seconds: Int { min(options.seconds, Self.secondsMax) }
 
-    func run() async throws -> EngineReport {
+    func run(_ report: inout BenchmarkReport) async throws {
+        var averages = [0.0]
+        getloadavg(&averages, 1)
+        if averages[0] > Self.loadAverageMax {
+            report.note("The machine was busy (load average \(averages[0])): measure the engine when it is idle.")
+        }
         try FileLimit.raise()
         let hummingbird = try await hummingbird()
         let post = try registrations()
-        return try await withServers(hummingbird) { servers in
-            var report = EngineReport(options: options, seconds: seconds)
-            for server in servers { report.megabytes[server.side] = try await idle(server) }
+        let empty = report
+        report = try await withServers(hummingbird) { servers in
+            var report = empty
+            try await measureMemory(servers, &report)
             for round in 1...options.rounds {
                 log("engine, round \(round)")
-                for server in servers { try await measure(server, post, &report) }
+                try await compare(servers, &report, "GET /healthz", cpu: .ratioMax(Self.cpuRatioMax)) {
+                    try await load($0, nil)
+                }
+                try await compare(servers, &report, "POST of a registration") { try await load($0, post) }
+                try await compare(servers, &report, "new connections") {
+                    try await NewConnections(server: $0).measure(seconds: seconds)
+                }
             }
             return report
         }
+        report.note(
+            "The engine alone has no database and no logs; Hummingbird 2 has the same routes. Servers and load share "
+                + "this machine's cores, and the load's one thread pays for TLS as the server does: if it is the "
+                + "bottleneck, compare CPU and not rates."
+                + (hummingbird == nil ? " Hummingbird was not measured: use --with-hummingbird." : ""))
     }
 
-    private func measure(_ server: EngineServer, _ post: RequestFile, _ report: inout EngineReport) async throws {
-        report.add(try await load(server, nil), to: .get, server.side)
-        report.add(try await load(server, post), to: .post, server.side)
-        report.add(try await NewConnections(server: server).measure(seconds: seconds), to: .connection, server.side)
+    /// One round of a load on all sides, compared with Hummingbird, and TLS with plain.
+    private func compare(
+        _ servers: [EngineServer], _ report: inout BenchmarkReport, _ title: String, cpu target: Figure.Target = .none,
+        _ measure: (EngineServer) async throws -> Measurement
+    ) async throws {
+        var runs: [EngineSide: Measurement] = [:]
+        for server in servers { runs[server.side] = try await measure(server) }
+        guard let plain = runs[.plain], let tls = runs[.tls] else { return }
+        let hummingbird = runs[.hummingbird].map { ("Hummingbird", $0) }
+        if let cpu = plain.serviceMicroseconds {
+            report.add(
+                "engine, \(title): CPU against Hummingbird", cpu, "µs",
+                against: hummingbird.flatMap { other in other.1.serviceMicroseconds.map { (other.0, $0) } }, target)
+        }
+        report.add("engine, \(title)", plain, against: hummingbird)
+        report.add("engine, \(title) over TLS", tls, against: ("plain", plain), .ratioMin(Self.tlsRatioMin))
+    }
+
+    private func measureMemory(_ servers: [EngineServer], _ report: inout BenchmarkReport) async throws {
+        var megabytes: [EngineSide: Double] = [:]
+        for server in servers { megabytes[server.side] = try await idle(server) }
+        let what = "engine, memory with \(options.idleConnections) idle"
+        if let plain = megabytes[.plain], let tls = megabytes[.tls] {
+            report.add(
+                "\(what) connections", plain, "MB", against: megabytes[.hummingbird].map { ("Hummingbird", $0) },
+                .valueMax(RowBenchmark.idleMegabytesMax))
+            report.add(
+                "\(what) TLS connections", tls, "MB", against: ("plain", plain), .valueMax(Self.tlsMegabytesMax))
+        }
     }
 
     private func hummingbird() async throws -> Binary? {
@@ -73,15 +120,12 @@ struct EngineBenchmark {
     }
 
     /// - Parameter requests: nil for `GET /healthz`.
-    private func load(_ server: EngineServer, _ requests: RequestFile?) async throws -> EngineMeasurement {
+    private func load(_ server: EngineServer, _ requests: RequestFile?) async throws -> Measurement {
         let wrk = Wrk(port: server.port, connections: options.connections, scheme: server.tls == nil ? "http" : "https")
         try await wrk.warmUp(requests, for: .seconds(RunOptions.warmUpSeconds))
         let before = try server.usage.cpuSeconds()
         let result = try await wrk.run(requests, seconds: seconds)
-        var measurement = EngineMeasurement(
-            count: result.count, seconds: result.seconds, cpuSeconds: try server.usage.cpuSeconds() - before)
-        measurement.failures = result.failures
-        return measurement
+        return Measurement(result, service: try server.usage.cpuSeconds() - before)
     }
 
     /// The registration bodies of the fleet's installations.

@@ -3,7 +3,7 @@ import Glibc
 import RegistryTestSupport
 
 /// The sides of the engine benchmark.
-enum EngineSide: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
+enum EngineSide: Sendable {
     case plain, tls, hummingbird
 }
 

@@ -6,16 +6,16 @@ struct NewConnections: Sendable {
 
     let server: EngineServer
 
-    func measure(seconds: Int) async throws -> EngineMeasurement {
+    func measure(seconds: Int) async throws -> Measurement {
         let start = ContinuousClock.now
         let before = try server.usage.cpuSeconds()
         let count = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<Self.clients { group.addTask { try await onThread(until: start + .seconds(seconds)) } }
             return try await group.reduce(0, +)
         }
-        return EngineMeasurement(
+        return Measurement(
             count: count, seconds: (ContinuousClock.now - start) / .seconds(1),
-            cpuSeconds: try server.usage.cpuSeconds() - before)
+            service: try server.usage.cpuSeconds() - before)
     }
 
     private func onThread(until end: ContinuousClock.Instant) async throws -> Int {

@@ -8,6 +8,7 @@ import RegistryStore
 /// without a concurrent export.
 struct ExportBenchmark {
     private static let app = "com.example.bench"
+    private static let ratioMin = 0.7
     private static let connections = 64
     /// The most installations that register repeatedly.
     private static let poolMax = 25_000
@@ -28,7 +29,7 @@ struct ExportBenchmark {
         psql = try Binary.postgres("psql")
     }
 
-    func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> ExportReport {
+    func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
         log("loading \(count) installations")
         let fleet = Fleet(
@@ -44,24 +45,29 @@ struct ExportBenchmark {
 
     private func measure(
         _ fleet: Fleet, _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
-    ) async throws -> ExportReport {
+    ) async throws -> BenchmarkReport {
         let key = try await server.makeKey(of: fleet.app.id, roles: ["sender", "service"])
         let client = ExportClient(port: server.port, app: "\(fleet.app.id)", key: key)
-        var report = ExportReport(count: count, megabytesBefore: try server.usage.residentMegabytes())
+        var report = BenchmarkReport("export of \(count) installations")
+        let before = try server.usage.residentMegabytes()
         for _ in 1...rounds {
             for format in ExportFormat.allCases {
                 try await compare(format, of: fleet.app.number, server, client, &report, log)
             }
         }
-        report.megabytesHighest = try server.usage.highestResidentMegabytes()
+        report.add(
+            "export, memory at its highest", try server.usage.highestResidentMegabytes(), "MB",
+            against: ("before", before))
         let load = mixedRegistrations(fleet, key)
         for _ in 1...rounds {
             let alone = try await register(load, server, seconds)
             let meanwhile = try await client.whileExporting("ndjson") { try await register(load, server, seconds) }
             log("\(Int(alone.perSecond)) registrations a second, \(Int(meanwhile.perSecond)) while an export runs")
-            report.alone.append(alone)
-            report.meanwhile.append(meanwhile)
+            report.add("registrations while an export runs", meanwhile, against: ("alone", alone))
         }
+        report.note(
+            "Active installations of a fleet, with all columns for sending, ordered by id. About half of the "
+                + "registrations change settings.")
         return report
     }
 
@@ -80,7 +86,7 @@ struct ExportBenchmark {
 // MARK: - Exports
 
 extension ExportBenchmark {
-    enum ExportFormat: String, CaseIterable, Codable {
+    private enum ExportFormat: String, CaseIterable {
         case ndjson, csv
 
         /// The columns of an export by default.
@@ -96,7 +102,7 @@ extension ExportBenchmark {
 
     private func compare(
         _ format: ExportFormat, of app: AppNumber, _ server: ServerProcess, _ client: ExportClient,
-        _ report: inout ExportReport, _ log: (String) -> Void
+        _ report: inout BenchmarkReport, _ log: (String) -> Void
     ) async throws {
         let (copied, copySeconds) = try await timed { try await copy(format, of: app) }
         let before = try server.usage.cpuSeconds()
@@ -104,11 +110,10 @@ extension ExportBenchmark {
         let cpuSeconds = try server.usage.cpuSeconds() - before
         let rows = lines - (format == .csv ? 1 : 0)
         guard rows == copied else { throw BenchmarkFailure("\(rows) rows exported, \(copied) copied") }
-        let round = ExportReport.Round(
-            copiedPerSecond: Double(copied) / copySeconds, exportedPerSecond: Double(rows) / seconds,
-            serviceMicroseconds: cpuSeconds / Double(rows) * 1_000_000)
-        report.rounds[format.rawValue, default: []].append(round)
-        log("\(format.rawValue): \(round.text)")
+        let (own, other) = (Double(rows) / seconds, Double(copied) / copySeconds)
+        report.add("export, \(format)", own, "rows/s", against: ("\\copy", other), .ratioMin(Self.ratioMin))
+        report.add("export, \(format): service CPU a row", cpuSeconds / Double(rows) * 1_000_000, "µs")
+        log("\(format): \(Int(own)) rows a second, \\copy \(Int(other))")
     }
 
     private func timed<Value>(_ body: () async throws -> Value) async throws -> (Value, Double) {
@@ -147,12 +152,12 @@ extension ExportBenchmark {
 
     private func register(
         _ requests: RequestFile, _ server: ServerProcess, _ seconds: Int
-    ) async throws -> ExportReport.Registrations {
+    ) async throws -> Measurement {
         let wrk = Wrk(port: server.port, connections: Self.connections)
         try await wrk.warmUp(requests, for: .seconds(RunOptions.warmUpSeconds))
+        let before = try server.usage.cpuSeconds()
         let result = try await wrk.run(requests, seconds: seconds)
         guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) registrations failed") }
-        return ExportReport.Registrations(
-            perSecond: Double(result.count) / result.seconds, p99Milliseconds: result.p99Milliseconds)
+        return Measurement(result, service: try server.usage.cpuSeconds() - before)
     }
 }

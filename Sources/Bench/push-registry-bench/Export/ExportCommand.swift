@@ -29,7 +29,7 @@ struct ExportCommand: BenchmarkCommand {
         }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> ExportReport {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
             let benchmark = try ExportBenchmark(server.connectionString, binary, count: count, seed: common.seed)
             return try await benchmark.run(rounds: rounds, seconds: seconds, log: log)

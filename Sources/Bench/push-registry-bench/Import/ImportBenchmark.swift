@@ -6,6 +6,7 @@ import PushRegistry
 
 /// Loads the same installations by `\copy` and by `push-registry import`, in turn.
 struct ImportBenchmark {
+    private static let ratioMin = 0.5
     private static let app = "com.example.bench"
 
     private let server: EmbeddedPostgres
@@ -27,23 +28,25 @@ struct ImportBenchmark {
         folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-import-\(getpid())")
     }
 
-    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
+    func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         log("writing \(count) installations to files")
         try await writeFiles()
         let foreignCount = try await installations(where: ForeignFile.condition)
-        var report = ImportReport(count: count)
+        var report = BenchmarkReport("import of \(count) installations")
         for _ in 1...rounds {
-            report.copy.append(try await measure { try await copyIn() })
-            report.own.append(try await measure { try await runImport() })
-            log("import: \(Int(report.own.last ?? 0)) a second, \\copy \(Int(report.copy.last ?? 0))")
+            let copy = ("\\copy", try await measure { try await copyIn() })
+            let own = try await measure { try await runImport() }
+            report.add("import", own, "a second", against: copy, .ratioMin(Self.ratioMin))
+            log("import: \(Int(own)) a second, \\copy \(Int(copy.1))")
             for file in files {
                 let rate = try await measure(expecting: foreignCount) { try await runImport(file) }
-                report.foreign[file.system, default: []].append(rate)
+                report.add("import from \(file.system)", rate, "a second", against: copy, .ratioMin(Self.ratioMin))
                 log("import of \(file.system): \(Int(rate)) a second")
             }
         }
+        report.note("Medians of \(rounds) rounds, into emptied tables.")
         return report
     }
 

@@ -26,40 +26,11 @@ struct ImportBenchmarkCommand: BenchmarkCommand {
         guard count > 0, rounds > 0 else { throw ValidationError("--count and --rounds must be above 0.") }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> ImportReport {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
             let files = foreign ? ForeignFile.all : []
             let benchmark = try ImportBenchmark(server, binary, count: count, seed: common.seed, files: files)
             return try await benchmark.run(rounds: rounds, log: log)
         }
-    }
-}
-
-/// The installations per second of each round.
-struct ImportReport: BenchmarkReport {
-    private static let ratioMin = 0.5
-
-    let count: Int
-    var copy: [Double] = []
-    var own: [Double] = []
-    /// By system.
-    var foreign: [String: [Double]] = [:]
-
-    var figures: [Figure] {
-        [
-            Figure(
-                title: "import", unit: "a second", value: own.median, otherName: "\\copy", other: copy.median,
-                target: .ratioMin(Self.ratioMin))
-        ]
-            + foreign.sorted { $0.key < $1.key }.map { system, rates in
-                Figure(
-                    title: "import from \(system)", unit: "a second", value: rates.median, otherName: "\\copy",
-                    other: copy.median, target: .ratioMin(Self.ratioMin))
-            }
-    }
-
-    var text: String {
-        FigureTable(title: "import of \(count) installations", figures: figures).text
-            + "\nMedians of \(own.count) rounds, into emptied tables.\n"
     }
 }

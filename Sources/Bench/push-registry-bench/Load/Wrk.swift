@@ -37,7 +37,6 @@ struct Wrk: Sendable {
         /// Of responses.
         let count: Int
         let seconds: Double
-        let medianMilliseconds: Double
         let p99Milliseconds: Double
         /// Responses that were not 2xx, and broken connections.
         let failures: Int
@@ -50,7 +49,7 @@ struct Wrk: Sendable {
         fileprivate let position: Int
 
         fileprivate static let none = Result(
-            count: 0, seconds: 0, medianMilliseconds: 0, p99Milliseconds: 0, failures: 0, expected: 0, counts: [:],
+            count: 0, seconds: 0, p99Milliseconds: 0, failures: 0, expected: 0, counts: [:],
             sent: 0, position: 0)
     }
 

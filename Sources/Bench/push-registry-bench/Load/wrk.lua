@@ -92,7 +92,7 @@ function done(summary, latency)
     for name, number in pairs(worker:get("counts")) do items[#items + 1] = ('"%s":%d'):format(name, number) end
     local seconds = tally.finish and tally.finish - tally.begin or summary.duration / 1e6
     local failures = errors.connect + errors.read + errors.write + errors.status + errors.timeout
-    print(('{"count":%d,"seconds":%f,"medianMilliseconds":%f,"p99Milliseconds":%f,"failures":%d,"expected":%d,'
-        .. '"sent":%d,"position":%d,"counts":{%s}}'):format(summary.requests, seconds, latency:percentile(50) / 1000,
+    print(('{"count":%d,"seconds":%f,"p99Milliseconds":%f,"failures":%d,"expected":%d,'
+        .. '"sent":%d,"position":%d,"counts":{%s}}'):format(summary.requests, seconds,
         latency:percentile(99) / 1000, failures, tally.expected, tally.sent, tally.position, table.concat(items, ",")))
 end

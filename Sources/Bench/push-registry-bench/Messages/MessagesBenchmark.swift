@@ -13,6 +13,8 @@ struct MessagesBenchmark {
     private static let app = "com.example.bench"
     private static let connections = 64
     private static let receiptsPerCall = 10
+    private static let receiptsPerSecondMin = 30_000.0
+    private static let exportRatioMin = 0.5
     /// More than a service can count in a second.
     private static let callsPerSecondMax = 10_000
 
@@ -30,7 +32,7 @@ struct MessagesBenchmark {
         self.seed = seed
     }
 
-    func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> MessagesReport {
+    func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
         log("loading \(count) installations")
         let fleet = Fleet(
@@ -51,25 +53,27 @@ struct MessagesBenchmark {
 
     private func measure(
         _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
-    ) async throws -> MessagesReport {
+    ) async throws -> BenchmarkReport {
         let key = try await server.makeKey(of: AppID(Self.app), roles: ["sender"])
-        var report = MessagesReport(count: count)
+        var report = BenchmarkReport("messages to \(count) installations")
         for round in 1...rounds {
             let path = "/v1/apps/\(Self.app)/messages/round-\(round)"
             let put = try await server.send("PUT", path, key: key, body: "{}")
             guard put.status == 201 else { throw BenchmarkFailure("no message was created: \(put.text)") }
             let requests = try await calls("round-\(round)", atMost: seconds * Self.callsPerSecondMax)
-            report.first.append(try await send(requests, to: server, seconds))
+            let first = try await send(requests, to: server, seconds)
             requests.rewind()
-            report.again.append(try await send(requests, to: server, seconds))
-            log("\(Int(report.first.last?.perSecond ?? 0)), again \(Int(report.again.last?.perSecond ?? 0)) receipts/s")
+            let again = try await send(requests, to: server, seconds)
+            report.add("receipts, ten a call", first, .valueMin(Self.receiptsPerSecondMin))
+            report.add("receipts that are duplicates", again, against: ("first", first), .ratioMin(1))
+            log("\(Int(first.perSecond)), again \(Int(again.perSecond)) receipts/s")
             let plain = ExportClient(port: server.port, app: Self.app, key: key)
             let withReceipts = ExportClient(port: server.port, app: Self.app, key: key, message: "round-\(round)")
-            let export = MessagesReport.Export(
-                plainPerSecond: try await rowsPerSecond(plain),
-                withReceiptsPerSecond: try await rowsPerSecond(withReceipts))
-            report.exports.append(export)
-            log("\(Int(export.plainPerSecond)) rows/s, with receipts \(Int(export.withReceiptsPerSecond))")
+            let (rows, completed) = (try await rowsPerSecond(plain), try await rowsPerSecond(withReceipts))
+            report.add(
+                "export with receipts", completed, "rows/s", against: ("without", rows),
+                .ratioMin(Self.exportRatioMin))
+            log("\(Int(rows)) rows/s, with receipts \(Int(completed))")
         }
         return report
     }
@@ -134,16 +138,13 @@ struct MessagesBenchmark {
     /// Sends each request once.
     private func send(
         _ requests: RequestFile, to server: ServerProcess, _ seconds: Int
-    ) async throws -> MessagesReport.Receipts {
+    ) async throws -> Measurement {
         let wrk = Wrk(port: server.port, connections: Self.connections)
         try await wrk.warmUp(requests, for: .milliseconds(200))
         let before = try server.usage.cpuSeconds()
         let result = try await wrk.run(requests, seconds: seconds)
         let cpuSeconds = try server.usage.cpuSeconds() - before
         guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) calls failed") }
-        let receipts = Double(result.count * Self.receiptsPerCall)
-        return MessagesReport.Receipts(
-            perSecond: receipts / result.seconds, p99Milliseconds: result.p99Milliseconds,
-            serviceMicroseconds: cpuSeconds / receipts * 1_000_000)
+        return Measurement(result, service: cpuSeconds, itemsPerRequest: Self.receiptsPerCall)
     }
 }

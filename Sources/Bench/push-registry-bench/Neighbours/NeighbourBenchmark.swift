@@ -7,6 +7,8 @@ import PushRegistry
 /// Measures registrations alone, then while other clients contend for locks; and `GET /healthz` of a service with one
 /// event loop beside large calls.
 struct NeighbourBenchmark: Sendable {
+    private static let ratioMax = 2.0
+    private static let healthMillisecondsMax = 20.0
     private static let connections = 8
     private static let crowdConnections = 1_000
     private static let erasures = 6
@@ -36,7 +38,7 @@ struct NeighbourBenchmark: Sendable {
 
     func run(
         rounds: Int, writesAccessLog: Bool, log: @escaping @Sendable (String) -> Void
-    ) async throws -> NeighbourReport {
+    ) async throws -> BenchmarkReport {
         log("loading \(count) installations")
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
@@ -44,25 +46,33 @@ struct NeighbourBenchmark: Sendable {
         var loader = FleetLoader()
         loader.writesHistory = false
         try await loader.load(fleet, into: database)
-        var report = NeighbourReport(connections: Self.connections)
+        var report = BenchmarkReport("neighbours")
         try await withWorkload(fleet, writesAccessLog: writesAccessLog) { workload in
             for round in 0..<rounds {
-                report.alone.append(try await workload.neighboursP99())
+                let alone = try await workload.neighboursP99()
                 for contention in Contention.allCases {
                     let p99 = try await beside(contention, round: round, workload)
-                    report.beside[contention, default: []].append(p99)
-                    log(String(format: "alone %.2f ms, beside %@ %.2f ms", report.alone[round], contention.title, p99))
+                    report.add(
+                        "registrations' p99 during \(contention.title)", p99, "ms", against: ("alone", alone),
+                        .ratioMax(Self.ratioMax))
+                    log(String(format: "alone %.2f ms, beside %@ %.2f ms", alone, contention.title, p99))
                 }
             }
         }
         try await withWorkload(fleet, writesAccessLog: writesAccessLog, eventLoops: 1) { workload in
             for _ in 0..<rounds {
-                report.health.append(try await workload.healthP99())
+                let alone = try await workload.healthP99()
                 let p99 = try await workload.healthP99(beside: Self.feedbackConnections)
-                report.healthBesideFeedback.append(p99)
-                log(String(format: "healthz alone %.2f ms, beside feedback %.2f ms", report.health.last ?? 0, p99))
+                report.add(
+                    "p99 of GET /healthz beside feedback, one event loop", p99, "ms", against: ("alone", alone),
+                    .valueMax(Self.healthMillisecondsMax))
+                log(String(format: "healthz alone %.2f ms, beside feedback %.2f ms", alone, p99))
             }
         }
+        report.note(
+            "Medians of \(rounds) rounds. Registrations and GET /healthz use \(Self.connections) connections; a call "
+                + "of feedback has up to \(RowRequests.feedbackItems) items. All clients, the service and PostgreSQL "
+                + "share the machine's cores.")
         return report
     }
 
@@ -191,6 +201,24 @@ struct NeighbourBenchmark: Sendable {
                 p99 = try await neighboursP99(during: body)
             }
             return p99
+        }
+    }
+}
+
+/// What contends for locks during the measured registrations.
+private enum Contention: CaseIterable {
+    /// Clients that register the same installation.
+    case crowd
+    /// Clients that register an installation whose row another session has locked.
+    case lockedRow
+    /// Erasures of users whose installations another session has locked.
+    case erasures
+
+    var title: String {
+        switch self {
+        case .crowd: "1,000 clients of one installation"
+        case .lockedRow: "a locked installation"
+        case .erasures: "six erasures that wait"
         }
     }
 }

@@ -30,7 +30,7 @@ struct NeighboursCommand: BenchmarkCommand {
         }
     }
 
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> NeighbourReport {
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
             try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
             return try await NeighbourBenchmark(server, binary, count: count, seed: common.seed, seconds: seconds)

@@ -10,7 +10,6 @@ struct PgBench {
 
     struct Result: Sendable {
         let transactionsPerSecond: Double
-        let averageMilliseconds: Double
         let postgresMicroseconds: Double
     }
 
@@ -29,7 +28,6 @@ struct PgBench {
         let count = try Self.number(in: output, after: "number of transactions actually processed: ")
         return Result(
             transactionsPerSecond: try Self.number(in: output, after: "tps = "),
-            averageMilliseconds: try Self.number(in: output, after: "latency average = "),
             postgresMicroseconds: cpu / max(count, 1) * 1_000_000)
     }
 

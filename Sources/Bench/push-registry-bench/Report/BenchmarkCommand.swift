@@ -4,22 +4,12 @@ import Foundation
 import Logging
 import RegistryTestSupport
 
-/// The result of a benchmark.
-protocol BenchmarkReport: Codable, Sendable {
-    /// The lines for the table of all benchmarks.
-    var figures: [Figure] { get }
-    /// The figures and more, for people; ends with a line break.
-    var text: String { get }
-}
-
 /// A benchmark that runs alone or as a part of `all`.
 protocol BenchmarkCommand: AsyncParsableCommand {
-    associatedtype Result: BenchmarkReport
-
     var common: BenchmarkOptions { get }
 
     /// - Parameter log: receives progress lines.
-    func measure(log: @escaping @Sendable (String) -> Void) async throws -> Result
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport
 }
 
 /// The options of all benchmarks.

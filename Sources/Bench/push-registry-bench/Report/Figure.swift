@@ -1,6 +1,6 @@
 import Foundation
 
-/// A line of a table: a value, the value that was measured for comparison in the same run, and the target.
+/// A line of a table: the values of all rounds, what was measured for comparison in the same rounds, and the target.
 struct Figure: Codable, Sendable {
     /// The target of a figure.
     enum Target: Codable, Sendable {
@@ -12,16 +12,28 @@ struct Figure: Codable, Sendable {
     }
 
     let title: String
-    /// The unit of both values.
+    /// The unit of all values.
     let unit: String
-    let value: Double?
-    var otherName = ""
-    var other: Double?
-    var target = Target.none
+    let otherName: String
+    let target: Target
+    private var values: [Double] = []
+    private var others: [Double] = []
 
+    init(title: String, unit: String, otherName: String, target: Target) {
+        (self.title, self.unit, self.otherName, self.target) = (title, unit, otherName, target)
+    }
+
+    mutating func add(_ value: Double, _ other: Double?) {
+        values.append(value)
+        if let other { others.append(other) }
+    }
+
+    var value: Double? { values.median }
+    var other: Double? { others.median }
+
+    /// The median of the rounds' ratios: other work of the machine affects both sides of a round.
     var ratio: Double? {
-        guard let value, let other, other > 0 else { return nil }
-        return value / other
+        zip(values, others).filter { $1 > 0 }.map { $0 / $1 }.median
     }
 
     var targetText: String {
@@ -50,9 +62,13 @@ struct Figure: Codable, Sendable {
 struct FigureTable {
     private static let header = ["", "push-registry", "compared with", "", "ratio", "target", ""]
 
-    /// The title of the first column.
-    let title: String
-    let figures: [Figure]
+    private let title: String
+    private let figures: [Figure]
+
+    /// - Parameter report: its title is that of the first column.
+    init(_ report: BenchmarkReport) {
+        (title, figures) = (report.title, report.figures)
+    }
 
     /// Ends with a line break.
     var text: String {

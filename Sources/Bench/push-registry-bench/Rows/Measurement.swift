@@ -3,10 +3,8 @@ import Foundation
 /// One run of one side: HTTP load on the service, or pgbench.
 struct Measurement: Codable, Sendable {
     let perSecond: Double
-    /// Latency of a request in milliseconds; pgbench reports only the average.
-    var medianMilliseconds: Double?
+    /// Latency of a request.
     var p99Milliseconds: Double?
-    var averageMilliseconds: Double?
     /// CPU time of the service per request.
     var serviceMicroseconds: Double?
     /// CPU time of all of PostgreSQL's processes per request or transaction.
@@ -18,7 +16,6 @@ struct Measurement: Codable, Sendable {
 
     init(_ result: PgBench.Result) {
         perSecond = result.transactionsPerSecond
-        averageMilliseconds = result.averageMilliseconds
         postgresMicroseconds = result.postgresMicroseconds
     }
 
@@ -26,12 +23,23 @@ struct Measurement: Codable, Sendable {
     init(_ result: Wrk.Result, _ cpu: CPUReading, expectedShare: Double?) {
         let count = Double(max(result.count, 1))
         perSecond = count / max(result.seconds, 0.001)
-        medianMilliseconds = result.medianMilliseconds
         p99Milliseconds = result.p99Milliseconds
         serviceMicroseconds = cpu.service / count * 1_000_000
         postgresMicroseconds = cpu.postgres / count * 1_000_000
         failures = result.failures
         self.expectedShare = expectedShare
+    }
+
+    /// Figures per item, without PostgreSQL.
+    init(_ result: Wrk.Result, service cpuSeconds: Double, itemsPerRequest: Int = 1) {
+        self.init(count: result.count * itemsPerRequest, seconds: result.seconds, service: cpuSeconds)
+        p99Milliseconds = result.p99Milliseconds
+        failures = result.failures
+    }
+
+    init(count: Int, seconds: Double, service cpuSeconds: Double) {
+        perSecond = Double(count) / max(seconds, 0.001)
+        serviceMicroseconds = cpuSeconds / Double(max(count, 1)) * 1_000_000
     }
 
     /// Figures per item of feedback.
@@ -70,12 +78,5 @@ struct CPUReading: Sendable {
 
     static func - (after: CPUReading, before: CPUReading) -> CPUReading {
         CPUReading(service: after.service - before.service, postgres: after.postgres - before.postgres)
-    }
-}
-
-extension [Measurement] {
-    /// The run with the median rate.
-    var median: Measurement? {
-        isEmpty ? nil : sorted { $0.perSecond < $1.perSecond }[count / 2]
     }
 }

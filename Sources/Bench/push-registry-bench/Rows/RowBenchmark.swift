@@ -8,6 +8,8 @@ import RegistryStore
 /// Measures the selected rows, both sides in turn and round after round, so that other work of the machine affects both
 /// sides.
 struct RowBenchmark {
+    static let idleMegabytesMax = 120.0
+
     let options: RunOptions
     let fleet: Fleet
     let scripts: PgBenchScript
@@ -17,10 +19,15 @@ struct RowBenchmark {
     let binary: Binary
     let log: @Sendable (String) -> Void
 
-    func measure() async throws -> RunReport {
-        var report = RunReport(options: options)
-        if options.wants(.start) { report.secondsUntilReady = try await measureStart() }
-        try await withServer { server in
+    func measure(_ report: inout BenchmarkReport) async throws {
+        if options.wants(.start) {
+            for _ in 1...options.rounds {
+                report.add(RunRow.start.title, try await withServer { $0.secondsUntilReady }, "s", .valueMax(0.3))
+            }
+        }
+        let empty = report
+        report = try await withServer { server in
+            var report = empty
             let key = try await server.makeKey(of: fleet.app.id)
             if options.wants(.topics) {
                 try await binary.run(
@@ -29,19 +36,14 @@ struct RowBenchmark {
             }
             let pools = RowRequests(fleet, key: key, installationsMax: options.poolMax)
             if options.wants(.idle) {
-                report.idleMegabytes = try await IdleConnections(count: options.idleConnections)
-                    .measure(port: server.port, server.usage)
+                let connections = IdleConnections(count: options.idleConnections)
+                report.add(
+                    RunRow.idle.title, try await connections.measure(port: server.port, server.usage), "MB",
+                    .valueMax(Self.idleMegabytesMax))
             }
             for round in 1...options.rounds { try await measure(round, server, pools, &report) }
+            return report
         }
-        return report
-    }
-
-    /// The median of as many starts as there are rounds.
-    private func measureStart() async throws -> Double {
-        var seconds: [Double] = []
-        for _ in 1...options.rounds { seconds.append(try await withServer { $0.secondsUntilReady }) }
-        return seconds.sorted()[seconds.count / 2]
     }
 
     private func withServer<Value: Sendable>(_ body: (ServerProcess) async throws -> Value) async throws -> Value {
@@ -51,94 +53,52 @@ struct RowBenchmark {
             binary, database: database, log: log, writesAccessLog: options.writesAccessLog, body)
     }
 
-    private func measure(_ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout RunReport)
-        async throws
-    {
-        if options.wants(.healthz) {
-            report.add(try await load(server, nil, expecting: .noError, name: "healthz"), to: .healthz)
-        }
-        try await measureRegistrations(round, server, pools, &report)
-        if options.wants(.takeover) {
-            let takeovers = pools.takeovers(round: round, of: options.rounds)
-            report.add(try await load(server, takeovers, expecting: .created), to: .takeover)
-        }
-        if options.wants(.ownerChange) {
-            let changes = pools.ownerChanges(round: round, of: options.rounds)
-            report.add(try await load(server, changes, expecting: .updated), to: .ownerChange)
-        }
-        if options.wants(.logout) {
-            let logouts = pools.logouts(round: round, of: options.rounds)
-            report.add(try await load(server, logouts, expecting: .loggedOut), to: .logout)
-        }
-        if options.wants(.topics) {
-            let patches = pools.topics(round: round, of: options.rounds)
-            report.add(try await load(server, patches, expecting: .noError, name: "topics"), to: .topics)
-        }
-        if options.wants(.post) {
-            let posts = pools.posts(round: round, of: options.rounds)
-            report.add(try await load(server, posts, expecting: .posted), to: .post)
-        }
-        if options.wants(.fetch) {
-            report.add(try await load(server, pools.fetches, expecting: .nothingMissed), to: .fetch)
-        }
-        if options.wants(.feedback) || options.wants(.feedbackAgain) {
-            let calls = pools.feedback(round: round, of: options.rounds)
-            report.add(try await loadFeedback(server, calls, expecting: ["suspect", "unregistered"]), to: .feedback)
-            calls.rewind()
-            report.add(try await loadFeedback(server, calls, expecting: ["ignored"]), to: .feedbackAgain)
-        }
-    }
-
-    private func measureRegistrations(
-        _ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout RunReport
+    private func measure(
+        _ round: Int, _ server: ServerProcess, _ pools: RowRequests, _ report: inout BenchmarkReport
     ) async throws {
-        if options.wants(.unchanged) || options.wants(.changed) {
-            report.addUpserts(try await bench(scripts.upsert, "pgbench upserts"))
-        }
-        if options.wants(.unchanged) || options.rows.contains(where: \.isComparedToUnchanged) {
-            report.add(try await load(server, pools.unchanged, expecting: .unchanged), to: .unchanged)
-        }
-        if options.wants(.changed) || options.rows.contains(where: \.isComparedToChanged) {
-            report.add(try await load(server, pools.changed, expecting: .updated), to: .changed)
-        }
-        if options.wants(.first) {
-            report.addInserts(try await bench(scripts.insert, "pgbench inserts"))
-            let requests = pools.first(round: round, seconds: options.seconds + RunOptions.warmUpSeconds)
-            report.add(try await load(server, requests, expecting: .created), to: .first)
+        var sides: [RunRow.Other: Measurement] = [:]
+        for row in RunRow.allCases where options.rows.contains(where: { $0 == row || $0.needs(row) }) {
+            if row.other == .upserts, sides[.upserts] == nil { sides[.upserts] = try await bench(scripts.upsert) }
+            if row.other == .inserts { sides[.inserts] = try await bench(scripts.insert) }
+            guard let load = pools.load(of: row, round: round, of: options.rounds, seconds: options.seconds) else {
+                continue
+            }
+            let own = try await row.isFeedback ? loadFeedback(server, row, load) : self.load(server, load)
+            log("\(row.title): \(Int(own.perSecond)) a second")
+            if let other = RunRow.Other(rawValue: row.rawValue) { sides[other] = own }
+            guard options.wants(row) else { continue }
+            let compared = row.other.flatMap { other in sides[other].map { (other.title, $0) } }
+            report.add(row.title, own, against: compared, row.target)
         }
     }
 
-    private func bench(_ script: String, _ what: String) async throws -> Measurement {
+    private func bench(_ script: String) async throws -> Measurement {
         try await checkpoint()
-        let bench = PgBench(database: database, postgres: postgres)
-        let result = Measurement(try await bench.run(script, seconds: options.seconds))
-        log("\(what): \(Int(result.perSecond)) a second")
+        let result = Measurement(
+            try await PgBench(database: database, postgres: postgres).run(script, seconds: options.seconds))
+        log("pgbench: \(Int(result.perSecond)) a second")
         return result
     }
 
-    private func load(
-        _ server: ServerProcess, _ requests: RequestFile?, expecting expected: Wrk.Expectation, name: String? = nil
-    ) async throws -> Measurement {
+    private func load(_ server: ServerProcess, _ load: RowRequests.Load) async throws -> Measurement {
         try await checkpoint()
         let readCPU = { try CPUReading(service: server.usage, postgres: postgres) }
-        let measurement = try await Wrk(port: server.port, connections: options.connections).measure(
-            requests, expecting: expected, warmUp: .seconds(RunOptions.warmUpSeconds), seconds: options.seconds,
-            before: readCPU, after: readCPU)
-        log("\(name ?? "\(expected)"): \(Int(measurement.perSecond)) a second")
-        return measurement
+        return try await Wrk(port: server.port, connections: options.connections).measure(
+            load.requests, expecting: load.expected, warmUp: .seconds(RunOptions.warmUpSeconds),
+            seconds: options.seconds, before: readCPU, after: readCPU)
     }
 
     private func loadFeedback(
-        _ server: ServerProcess, _ calls: RequestFile, expecting words: [String]
+        _ server: ServerProcess, _ row: RunRow, _ load: RowRequests.Load
     ) async throws -> Measurement {
         try await checkpoint()
         let wrk = Wrk(port: server.port, connections: RowRequests.feedbackConnections)
         let before = try CPUReading(service: server.usage, postgres: postgres)
-        let result = try await wrk.run(calls, expecting: .counts, seconds: RunOptions.feedbackSecondsMax)
+        let result = try await wrk.run(
+            load.requests, expecting: load.expected, seconds: RunOptions.feedbackSecondsMax)
         let cpu = try CPUReading(service: server.usage, postgres: postgres) - before
-        let measurement = Measurement(result, cpu, expectingItems: words)
-        log("feedback \(words[0]): \(Int(measurement.perSecond)) items a second")
-        return measurement
+        return Measurement(
+            result, cpu, expectingItems: row == .feedback ? RowRequests.feedbackChanges : ["ignored"])
     }
 
     /// Both sides start with all pages written, and without roll-up changes from another row.

@@ -19,10 +19,15 @@ struct RowRequests {
     /// The installations with typed tokens, likewise.
     private static let typedNumbers = 3_100_000_000..<3_100_004_000
     private static let blockingMax = 2_000
+    /// The counts of feedback about items that change an installation.
+    static let feedbackChanges = ["suspect", "unregistered"]
 
-    let unchanged: RequestFile
-    let changed: RequestFile
-    let fetches: RequestFile
+    /// The requests of a row, and what its responses have.
+    typealias Load = (requests: RequestFile?, expected: Wrk.Expectation)
+
+    private let unchanged: RequestFile
+    private let changed: RequestFile
+    private let fetches: RequestFile
     private let fleet: Fleet
     private let writer: RegistrationWriter
     private let count: Int
@@ -41,6 +46,24 @@ struct RowRequests {
         }
         fetches = RequestFile(numbers, .cyclic) { number, _ in writer.fetch(of: fleet[number]) }
         (self.fleet, self.writer, self.count, self.step) = (fleet, writer, count, step)
+    }
+
+    /// Nil for a row without requests. Rows that need new installations have other ones in each round.
+    func load(of row: RunRow, round: Int, of rounds: Int, seconds: Int) -> Load? {
+        switch row {
+        case .healthz: (nil, .noError)
+        case .unchanged: (unchanged, .unchanged)
+        case .changed: (changed, .updated)
+        case .first: (first(round: round, seconds: seconds + RunOptions.warmUpSeconds), .created)
+        case .takeover: (takeovers(round: round, of: rounds), .created)
+        case .ownerChange: (ownerChanges(round: round, of: rounds), .updated)
+        case .logout: (logouts(round: round, of: rounds), .loggedOut)
+        case .topics: (topics(round: round, of: rounds), .noError)
+        case .post: (posts(round: round, of: rounds), .posted)
+        case .fetch: (fetches, .nothingMissed)
+        case .feedback, .feedbackAgain: (feedback(round: round, of: rounds), .counts)
+        case .start, .idle, .engine: nil
+        }
     }
 
     /// The installations of a row that changes each of them once; each round has its own. `offset` differs between the
@@ -73,14 +96,14 @@ struct RowRequests {
         (0..<min(count, Self.blockingMax)).map { writer.request(fleet[$0 * step]) }
     }
 
-    func logouts(round: Int, of rounds: Int) -> RequestFile {
+    private func logouts(round: Int, of rounds: Int) -> RequestFile {
         RequestFile(numbers(1, round: round, of: rounds), .once) { [fleet, writer] number, _ in
             writer.logout(of: fleet[number])
         }
     }
 
     /// To installations that allow pushes: what waits for them grows.
-    func posts(round: Int, of rounds: Int) -> RequestFile {
+    private func posts(round: Int, of rounds: Int) -> RequestFile {
         let authorized = numbers(3, round: round, of: rounds).filter {
             fleet[$0].settings.authorizationStatus == .authorized
         }
@@ -88,28 +111,28 @@ struct RowRequests {
     }
 
     /// The installations of unchanged registrations, which stay unchanged.
-    func topics(round: Int, of rounds: Int) -> RequestFile {
+    private func topics(round: Int, of rounds: Int) -> RequestFile {
         RequestFile(numbers(0, round: round, of: rounds), variants: 2, .cyclic) { [fleet, writer] number, variant in
             writer.topics(of: fleet[number], Self.topic, variant == 0)
         }
     }
 
     /// Takeovers by installations that no other row uses.
-    func takeovers(round: Int, of rounds: Int) -> RequestFile {
+    private func takeovers(round: Int, of rounds: Int) -> RequestFile {
         RequestFile(numbers(step / 2 + 1, round: round, of: rounds), .once) { [fleet, writer] number, _ in
             writer.takeover(of: fleet[number], by: fleet[Self.newcomers + number])
         }
     }
 
     /// The same installations under another user, as when another person signs in on a phone.
-    func ownerChanges(round: Int, of rounds: Int) -> RequestFile {
+    private func ownerChanges(round: Int, of rounds: Int) -> RequestFile {
         RequestFile(numbers(2, round: round, of: rounds), .once) { [fleet, writer] number, _ in
             try writer.ownerChange(of: fleet[number], to: "next-\(number)")
         }
     }
 
     /// Calls with one token of each of these installations.
-    func feedback(round: Int, of rounds: Int) -> RequestFile {
+    private func feedback(round: Int, of rounds: Int) -> RequestFile {
         let numbers = numbers(step - 1, round: round, of: rounds)
         let starts = stride(from: 0, to: numbers.count, by: Self.feedbackItems)
         return RequestFile(starts, .once) { [fleet, writer] start, _ in
@@ -118,7 +141,7 @@ struct RowRequests {
     }
 
     /// Installations that no earlier round used.
-    func first(round: Int, seconds: Int) -> RequestFile {
+    private func first(round: Int, seconds: Int) -> RequestFile {
         let count = seconds * Self.firstPerSecondMax
         let start = fleet.count + round * count
         return RequestFile(start..<start + count, .once) { [fleet, writer] number, _ in writer.request(fleet[number]) }

@@ -26,18 +26,36 @@ struct RunBenchmark {
     let binary: Binary
     let log: @Sendable (String) -> Void
 
-    func run() async throws -> RunReport {
+    func run(_ report: inout BenchmarkReport) async throws {
         try FileLimit.raise()
-        return try await ThrowawayCluster.with(
+        let empty = report
+        report = try await ThrowawayCluster.with(
             settings: Self.clusterSettings(options), logger: Logger(label: "cluster") { _ in SwiftLogNoOpLogHandler() }
         ) { server in
-            var report = try await run(on: server)
-            report.flushMicroseconds = try FlushTime.measure()
+            var report = empty
+            try await run(on: server, &report)
+            for note in try notes() { report.note(note) }
             return report
         }
     }
 
-    private func run(on server: EmbeddedPostgres) async throws -> RunReport {
+    private func notes() throws -> [String] {
+        let settings = Self.clusterSettings(options).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }
+        return [
+            "Medians of \(options.rounds) rounds of \(options.seconds) s; \(options.count) installations, "
+                + "\(options.connections) HTTP connections, pgbench with \(PgBench.clients) clients, one PostgreSQL "
+                + "for both: \(settings.joined(separator: " ")).",
+            "The disk makes 8 KB durable in \(Int(try FlushTime.measure())) µs, which is most of pgbench's wait; "
+                + "\(options.flushDelayMicroseconds) µs were added to each flush of the WAL.",
+            "Measured \(Date.now.formatted(.iso8601)) on \(ProcessInfo.processInfo.activeProcessorCount) cores, which "
+                + "both sides and wrk, the load generator, share. Feedback is counted in items, "
+                + "\(RowRequests.feedbackItems) a call. CPU is user and system time per request: of the service's "
+                + "process, and of all of PostgreSQL's. The service's access log was "
+                + "\(options.writesAccessLog ? "on" : "off").",
+        ]
+    }
+
+    private func run(on server: EmbeddedPostgres, _ report: inout BenchmarkReport) async throws {
         let database = try PostgresConfiguration(server.connectionString, applicationName: "push-registry-bench")
         log("migrating")
         try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
@@ -55,7 +73,7 @@ struct RunBenchmark {
         let side = RowBenchmark(
             options: options, fleet: fleet, scripts: scripts, database: server.connectionString, superuser: superuser,
             postgres: ProcessUsage(processID: postgres), binary: binary, log: log)
-        return try await side.measure()
+        try await side.measure(&report)
     }
 
     private func fill(_ fleet: Fleet, _ database: PostgresConfiguration) async throws {

@@ -26,32 +26,46 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         }
     }
 
-    /// The target ratio of the service's requests per second to the other side's: pgbench's, or its own with changed or
-    /// unchanged registrations.
-    var ratioMin: Double? {
+    /// What a row is compared with: pgbench, or the service's own registrations.
+    enum Other: String {
+        case upserts, inserts, unchanged, changed
+
+        var title: String { self == .upserts || self == .inserts ? "pgbench" : rawValue }
+    }
+
+    var other: Other? {
         switch self {
-        case .unchanged: 4
-        case .changed: 2
-        case .first: 1.5
-        case .takeover, .ownerChange, .logout, .post: 0.8
-        // At most 1.3 times the cost.
-        case .topics: 1 / 1.3
-        // 1.2 times the cost of an unchanged registration.
-        case .fetch: 0.83
+        case .unchanged, .changed: .upserts
+        case .first: .inserts
+        case .takeover, .ownerChange, .logout, .topics, .post: .changed
+        case .fetch: .unchanged
         case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
         }
     }
 
-    /// The target of feedback in items per second, on any machine.
-    static let feedbackItemsPerSecondMin = 50_000.0
+    /// Of the rate, or of the ratio of the rates.
+    var target: Figure.Target {
+        switch self {
+        case .unchanged: .ratioMin(4)
+        case .changed: .ratioMin(2)
+        case .first: .ratioMin(1.5)
+        case .takeover, .ownerChange, .logout, .post: .ratioMin(0.8)
+        // At most 1.3 times the cost.
+        case .topics: .ratioMin(1 / 1.3)
+        // 1.2 times the cost of an unchanged registration.
+        case .fetch: .ratioMin(0.83)
+        // Items, on any machine.
+        case .feedback, .feedbackAgain: .valueMin(50_000)
+        case .healthz, .start, .idle, .engine: .none
+        }
+    }
 
     var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
 
-    /// Whether the other side is changed registrations.
-    var isComparedToChanged: Bool { [.takeover, .ownerChange, .logout, .topics, .post].contains(self) }
-
-    /// Whether the other side is unchanged registrations.
-    var isComparedToUnchanged: Bool { self == .fetch }
+    /// Whether another row must be measured before this one.
+    func needs(_ row: RunRow) -> Bool {
+        other?.rawValue == row.rawValue || (self == .feedbackAgain && row == .feedback)
+    }
 }
 
 /// Rows on the command line: `--rows takeover logout`, or `--rows takeover,logout`.
