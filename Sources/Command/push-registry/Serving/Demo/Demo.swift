@@ -91,7 +91,7 @@ struct Demo {
 
             export KEY=\#(key)
 
-            Register a phone of the user alice (created). Send the same again (unchanged).
+            Register a phone of the user alice (created, or updated at a later start). Send the same again (unchanged).
 
             \#(curl) -X PUT \#(url) \
               \#(authorization) -H 'X-User-Id: alice' -H 'Content-Type: application/json' \
