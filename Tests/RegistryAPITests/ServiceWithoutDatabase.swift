@@ -41,6 +41,7 @@ extension RegistryAPI.RegistryService {
             receiptKeys: ReceiptKeys(),
             apiDescription: APIDescription(version: "1"), errorPage: ErrorPage(), keyUses: KeyUseLog(),
             cleanUpRuns: PostgresCleanUpRunStore(postgres: postgres),
+            auditEntries: PostgresAuditStore(postgres: postgres),
             readiness: ReadinessCheck { .init(obstacles: []) },
             metrics: metrics,
             console: Console(

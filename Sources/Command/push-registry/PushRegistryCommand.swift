@@ -24,7 +24,7 @@ struct PushRegistryCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, MigrateCommand.self, VerifyCommand.self, RebuildRollUpCommand.self, CleanUpCommand.self,
             ImportCommand.self, AppsCommand.self, KeysCommand.self, TopicsCommand.self, SegmentCommand.self,
-            MessagesCommand.self, FeedbackCommand.self, DistributeCommand.self, ConfigCommand.self,
+            MessagesCommand.self, FeedbackCommand.self, AuditCommand.self, DistributeCommand.self, ConfigCommand.self,
             HealthCheckCommand.self,
         ])
 

@@ -29,6 +29,7 @@ public struct RegistryService: Sendable {
     let errorPage: ErrorPage
     let keyUses: any KeyUseRecorder
     let cleanUpRuns: any CleanUpRunStore
+    let auditEntries: any AuditStore
     let console: Console
     let logger: Logger
     /// How a call proves who its caller is.
@@ -51,8 +52,8 @@ public struct RegistryService: Sendable {
         segments: any SegmentStore, topics: any TopicStore, directory: any AppDirectory, admin: AdminKey,
         links: TimeZoneLinks, keySets: ProviderKeySets, limits: CallLimits, receiptKeys: ReceiptKeys,
         bodyLimits: BodyLimits = BodyLimits(), apiDescription: APIDescription, errorPage: ErrorPage,
-        keyUses: any KeyUseRecorder, cleanUpRuns: any CleanUpRunStore, readiness: ReadinessCheck,
-        metrics: @escaping @Sendable () -> [UInt8],
+        keyUses: any KeyUseRecorder, cleanUpRuns: any CleanUpRunStore, auditEntries: any AuditStore,
+        readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
         console: Console, logger: Logger
     ) {
         self.installations = installations
@@ -77,6 +78,7 @@ public struct RegistryService: Sendable {
         self.keyUses = keyUses
         verifiedKeys = VerifiedKeys(uses: keyUses)
         self.cleanUpRuns = cleanUpRuns
+        self.auditEntries = auditEntries
         self.metrics = metrics
         self.console = console
         self.logger = logger
@@ -122,8 +124,8 @@ public struct RegistryService: Sendable {
             \.getTimeline, \.listUndelivered, \.postAccepted, \.postReceipts, \.listTopics, \.putTopic, \.getTopic,
             \.deleteTopic, \.getInstallationTopics, \.patchInstallationTopics, \.getUserTopics, \.patchUserTopics,
             \.putTypedToken, \.deleteTypedToken, \.listApps, \.putApp, \.patchApp, \.getApp, \.deleteApp, \.createKey,
-            \.listKeys, \.revokeKey, \.getCaller, \.listCleanUpRuns, \.health, \.ready, \.metricsText, \.describeAPI,
-            \.describeErrors, \.linkPage,
+            \.listKeys, \.revokeKey, \.getCaller, \.listAudit, \.listServerAudit, \.listCleanUpRuns, \.health, \.ready,
+            \.metricsText, \.describeAPI, \.describeErrors, \.linkPage,
         ]
     }
 

@@ -139,6 +139,55 @@ extension ConsoleTests {
             }
         }
 
+        /// A hundred entries are a page.
+        @Test(arguments: ["en-US", "de-DE"])
+        func changes_sayWhoChangedWhat_pageByPage(language: String) async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            for number in 0..<101 {
+                _ = try await app.send("PUT", "/segments/s\(number)", ["filter": [:]], by: .role(.marketing))
+            }
+            _ = try await app.send(
+                "POST", "/keys", ["name": "<b>Ada</b>", "roles": ["admin"]], by: .text(RunningService.adminKey))
+            _ = try await app.send("PATCH", "", ["grace": "P5D", "staleAfter": ["fcm": "P40D"]], by: .role(.admin))
+            let isGerman = language.hasPrefix("de")
+            try await Console.shared.withBrowser(Browser.Look(language: language)) { browser in
+                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
+                try await browser.show(page: "operations/changes")
+                func rows() async throws -> [String] {
+                    try await browser.run(
+                        "return [...document.querySelectorAll('tbody tr')].map((row) => row.textContent)"
+                    ).array.compactMap(\.string)
+                }
+                let first = try await rows()
+                #expect(first.count == 100)
+                for text in isGerman
+                    ? ["Die Regeln wurden geändert.", "Lange nicht gesehen nach und Schonfrist"]
+                    : ["The policy was changed.", "Stale after and Grace period"]
+                { #expect(first.first?.contains(text) == true, "\(first.first ?? "")") }
+                #expect(first.first?.contains("admin admin:\(app.keyID(.admin))") == true)
+                let created = isGerman ? "Der Schlüssel der Verwaltung" : "The admin key"
+                #expect(first.dropFirst().first?.contains(created) == true)
+                try await browser.expectNoViolations("changes")
+                try await browser.click(isGerman ? "Mehr zeigen" : "Show more")
+                try await browser.wait(for: "document.querySelectorAll('tbody tr').length === 110")
+                #expect(try await rows().last?.contains(isGerman ? "Die App wurde" : "The app was created.") == true)
+                try await browser.resize(width: 320)
+                #expect(try await browser.run("return document.documentElement.scrollWidth - innerWidth") == 0)
+            }
+        }
+
+        @Test func adminKey_seesDeletedApps() async throws {
+            let app = try await RegistryApp.make(in: Console.shared.registry)
+            _ = try await app.registry.send("DELETE", app.path + "?confirm=\(app.id)")
+            try await Console.shared.withBrowser { browser in
+                try await Console.shared.signIn(browser, key: RunningService.adminKey)
+                try await browser.show(page: "operations/changes")
+                try await browser.wait(forText: "The app was deleted.")
+                try await browser.wait(forText: app.id)
+                try await browser.expectNoViolations("changes of no app")
+            }
+        }
+
         @Test func adminKey_createsAnApp_andShowsIt() async throws {
             let id = "com.example.created\(UInt64.random(in: 0...UInt64.max))"
             try await Console.shared.withBrowser { browser in

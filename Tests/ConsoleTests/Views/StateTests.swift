@@ -5,7 +5,9 @@ extension ConsoleTests {
     /// Each screen says what it cannot show, and why.
     @Suite("States of screens")
     struct StateTests {
-        static let screens = ["export", "waves", "topics", "messages", "operations/keys", "operations/policy"]
+        static let screens = [
+            "export", "waves", "topics", "messages", "operations/keys", "operations/policy", "operations/changes",
+        ]
 
         @Test func offline_isSaid_andTryingAgainHelps() async throws {
             try await Console.shared.withBrowser { browser in

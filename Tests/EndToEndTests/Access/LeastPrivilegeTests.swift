@@ -62,7 +62,7 @@ struct LeastPrivilegeTests {
                     ("PUT", app + "/segments/german", ["filter": ["locale": "de"]]), ("GET", app + "/changes", nil),
                     ("POST", app + "/installations/phone/logout", nil), ("DELETE", app + "/sessions/s-1", nil),
                     ("DELETE", app + "/users/alice", nil), ("DELETE", app + "/installations/phone", nil),
-                    ("DELETE", app + "/segments/german", nil), ("GET", "/readyz", nil),
+                    ("DELETE", app + "/segments/german", nil), ("GET", app + "/audit", nil), ("GET", "/readyz", nil),
                     ("DELETE", app + "?confirm=com.example.mail", nil),
                 ]
                 for call in calls {

@@ -8,7 +8,8 @@ extension EndToEnd {
     struct AppDeletionTests {
         /// Rows that a test might forget are in tables that this list does not have.
         private static let filled: Set<String> = [
-            "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "directory_change", "feedback_breaker",
+            "api_key", "app_signing_key", "audit_entry", "cleanup_result", "deleted_topic", "directory_change",
+            "feedback_breaker",
             "installation", "installation_logout", "installation_owner", "message", "notification",
             "notification_counter", "notification_dedup", "receipt", "rollup_cell", "rollup_state", "rollup_text",
             "segment", "segment_topic", "segment_use", "session", "settings_snapshot", "token_event",

@@ -34,7 +34,7 @@ struct CommandLineTests {
             ["apps", "create", "a"], ["apps", "policy", "get", "a"], ["apps", "move", "a"], ["keys", "list", "a"],
             ["topics", "list", "a"], ["messages", "list", "a"], ["segment", "count", "--app", "a", "--filter", "{}"],
             ["import", "/dev/null", "--format", "csv", "--app", "a"], ["rebuild-rollup"], ["verify"],
-            ["distribute"],
+            ["distribute"], ["audit"],
         ]
         func expectRefusal(_ command: [String], _ environment: [String: String], _ words: String) async throws {
             let result = try await RegistryCommand.run(command, environment: environment)
@@ -49,16 +49,15 @@ struct CommandLineTests {
                 #expect(try await tables(environment) == 0, "\(command)")
             }
             #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
-            let newest = try await TestDatabase.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
-                try await database.column(
-                    """
-                    DELETE FROM schema_migration WHERE version = (SELECT max(version) FROM schema_migration)
-                    RETURNING version
-                    """, as: Int32.self)[0]
+            let versions = try await TestDatabase.with(environment["PUSH_REGISTRY_DATABASE_URL"] ?? "") { database in
+                let versions = try await database.column(
+                    "SELECT version FROM schema_migration ORDER BY version DESC LIMIT 2", as: Int32.self)
+                _ = try await database.rows("DELETE FROM schema_migration WHERE version = \(versions[0])")
+                return versions
             }
             for command in [["apps", "list"], ["cleanup"], ["verify"]] {
-                try await expectRefusal(command, environment, "version \(newest - 1)")
-                try await expectRefusal(command, environment, "needs version \(newest)")
+                try await expectRefusal(command, environment, "version \(versions[1])")
+                try await expectRefusal(command, environment, "needs version \(versions[0])")
             }
         }
     }
@@ -96,7 +95,7 @@ struct CommandLineTests {
         ["topics", "delete"], ["messages"], ["messages", "list"], ["messages", "show"], ["cleanup"],
         ["cleanup", "run"], ["cleanup", "runs"], ["cleanup", "undo"], ["segment"], ["segment", "count"],
         ["segment", "breakdown"], ["segment", "export"], ["verify"], ["rebuild-rollup"], ["import"], ["distribute"],
-        ["config"], ["healthcheck"],
+        ["config"], ["healthcheck"], ["audit"],
     ])
     func help_isPrinted_forEverySubcommand(command: [String]) async throws {
         let result = try await RegistryCommand.run(command + ["--help"])
@@ -188,6 +187,16 @@ struct CommandLineTests {
             let saved = try await audit("topics", "set", "mail", "news", "--name", "News", "--default", "in").lines
             #expect(saved.first?["message"] == "topic saved" && saved.first?["topic"] == "news")
             #expect(try await audit("topics", "delete", "mail", "news").lines.first?["message"] == "topic deleted")
+            let actions = [
+                "topic.deleted", "topic.saved", "policy.changed", "key.revoked", "key.created", "app.created",
+            ]
+            let entries = try JSON(parsing: try await audit("audit", "mail", "--json").output.utf8)["entries"].array
+            #expect(entries.map { $0["action"].string ?? "" } == actions)
+            #expect(entries.allSatisfy { $0["actor"] == created.first?["actor"] && $0["roles"] == [] })
+            #expect(entries[2]["members"] == ["grace", "jwtIssuer"] && entries[3]["target"].string == id)
+            let text = try await audit("audit", "mail", "--limit", "3").output
+            #expect(text.split(separator: "\n").count == 3 && text.hasSuffix("policy.changed  mail  grace,jwtIssuer\n"))
+            #expect(try await audit("audit").output.isEmpty, "nothing belongs to no app")
         }
     }
 

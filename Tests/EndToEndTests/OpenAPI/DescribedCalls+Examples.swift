@@ -14,7 +14,8 @@ extension DescribedCalls {
         "releaseFeedback", "restoreFeedback",
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
         "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
-        "deleteTopic", "deleteInstallation", "eraseUser", "createKey", "listKeys", "getCaller", "listCleanUpRuns",
+        "deleteTopic", "deleteInstallation", "eraseUser", "createKey", "listKeys", "getCaller", "listAudit",
+        "listServerAudit", "listCleanUpRuns",
         "signIn", "getSession", "getConsoleHealth", "getRates", "signOut", "revokeKey", "getHealth", "getReadiness",
         "getMetrics", "getDescription", "getErrors", "getLinks", "deleteApp",
     ]

@@ -18,8 +18,8 @@ extension EndToEnd {
                 """, as: String.self)
             #expect(
                 tables == [
-                    "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "directory_change", "segment",
-                    "segment_topic", "segment_use", "topic",
+                    "api_key", "app_signing_key", "audit_entry", "cleanup_result", "deleted_topic",
+                    "directory_change", "segment", "segment_topic", "segment_use", "topic",
                 ])
             let again = try await command("distribute", "--dry-run", "--json", on: .shared)
             #expect(again["isDone"] == true && again["nodes"].array.count >= 2)

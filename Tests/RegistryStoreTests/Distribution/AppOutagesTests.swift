@@ -56,7 +56,7 @@ struct AppOutagesTests {
 struct DistributionTablesTests {
     /// Small tables, which requests read only with a cache or by themselves.
     private static let coordinatorTables = [
-        "api_key", "app_signing_key", "cleanup_result", "deleted_topic", "directory_change", "segment",
+        "api_key", "app_signing_key", "audit_entry", "cleanup_result", "deleted_topic", "directory_change", "segment",
         "segment_topic", "segment_use", "topic",
     ]
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import PushRegistry
 import RegistryJobs
 
 extension CleanUpCommand {
@@ -21,7 +22,8 @@ extension CleanUpCommand {
 
         func run() async throws {
             let undoing = try await withCleanUp(common.settings(), isQuiet: json) {
-                try await $0.undo(number, process: ThisProcess.name)
+                try await $0.undo(
+                    number, process: ThisProcess.name, recording: .ofCommand(.cleanUpUndone, "\(number)"))
             }
             if json {
                 try printJSON(

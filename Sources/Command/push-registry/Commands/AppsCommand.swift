@@ -48,8 +48,9 @@ struct AppsCommand: AsyncParsableCommand {
 
         func run() async throws {
             let id = try app.asAppID()
-            let isNew = try await withDirectory(common) { try await $0.createIfMissing(id) }
-            if isNew { audit("app created", of: id) }
+            let entry = AuditEntry.ofCommand(.appCreated, id.rawValue)
+            let isNew = try await withDirectory(common) { try await $0.createIfMissing(id, recording: entry) }
+            if isNew { entry.log(of: id) }
             print(isNew ? "created \(id)" : "\(id) exists already")
         }
     }

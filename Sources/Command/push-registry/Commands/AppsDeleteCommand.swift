@@ -38,8 +38,11 @@ extension AppsCommand {
                     let known = try await directory.current()
                     if known.deleting[id] == nil, known.unusable[id] == nil { _ = try known.app(app) }
                     try askIfNobodyConfirmed()
-                    guard let (deleting, isNew) = try await directory.delete(id) else { return Int64(0) }
-                    if isNew { audit("app deletion began", of: id) }
+                    let entry = AuditEntry.ofCommand(.appDeleted, id.rawValue)
+                    guard let (deleting, isNew) = try await directory.delete(id, recording: entry) else {
+                        return Int64(0)
+                    }
+                    if isNew { entry.log(of: id) }
                     let installations = try await directory.installationsLeft(of: deleting.number)
                     try await remove(deleting, AppRemoval(database.configuration), directory)
                     return installations

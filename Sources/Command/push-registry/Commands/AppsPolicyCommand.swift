@@ -51,8 +51,10 @@ extension AppsCommand.Policy {
         func run() async throws {
             let text = try policy.orContentsOfFile()
             do {
-                let changed = try await withDirectory(common, isQuiet: true) { try await change(to: text, in: $0) }
-                audit(replace ? "policy replaced" : "policy changed", of: app, ["members": members(of: text)])
+                let (changed, entry) = try await withDirectory(common, isQuiet: true) {
+                    try await change(to: text, in: $0)
+                }
+                entry.log(of: app)
                 try printPolicy(of: changed)
             } catch let error as PolicyConsole.Refusal {
                 throw refusal("\(error)")
@@ -61,12 +63,9 @@ extension AppsCommand.Policy {
             }
         }
 
-        private func members(of policy: String) -> String {
-            let object = try? JSONSerialization.jsonObject(with: Data(policy.utf8)) as? [String: Any]
-            return (object ?? [:]).keys.sorted().joined(separator: ",")
-        }
-
-        private func change(to text: String, in directory: PostgresAppDirectory) async throws -> App {
+        private func change(
+            to text: String, in directory: PostgresAppDirectory
+        ) async throws -> (app: App, entry: AuditEntry) {
             let id = try app.asAppID()
             let snapshot = try await directory.current()
             // An unusable stored policy can only be replaced as a whole.
@@ -75,7 +74,12 @@ extension AppsCommand.Policy {
             let policy = try PolicyConsole.policy(
                 text, of: id, replacing: present?.policy, keepsAbsentMembers: !replace)
             let revision = present?.revision ?? unusable?.revision ?? ""
-            return try await directory.put(id, policy: policy, if: .revisions([revision])).app
+            let entry = AuditEntry.ofCommand(
+                replace ? .policyReplaced : .policyChanged, id.rawValue,
+                members: policy.draft.changes(since: present?.policy.draft))
+            let (app, _) = try await directory.put(
+                id, policy: policy, if: .revisions([revision]), recording: entry)
+            return (app, entry)
         }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import PushRegistry
 import RegistryStore
 
@@ -20,7 +21,7 @@ struct FeedbackCommand: AsyncParsableCommand {
         @OptionGroup var repair: RepairOptions
 
         func run() async throws {
-            try await repair.run(.release, "released")
+            try await repair.run(.release, "released", .feedbackReleased)
         }
     }
 
@@ -36,7 +37,7 @@ struct FeedbackCommand: AsyncParsableCommand {
             guard let since = Timestamp(since) else {
                 throw ValidationError("--since must be an RFC 3339 time such as 2026-09-01T14:00:00Z.")
             }
-            try await repair.run(.restore(since: since), "restored")
+            try await repair.run(.restore(since: since), "restored", .feedbackRestored)
         }
     }
 
@@ -47,21 +48,23 @@ struct FeedbackCommand: AsyncParsableCommand {
         @Flag(help: "Change nothing. Count the installations and typed tokens.") var dryRun = false
         @Flag(help: "Print JSON.") var json = false
 
-        fileprivate func run(_ decision: FeedbackRepair.Decision, _ done: String) async throws {
+        fileprivate func run(
+            _ decision: FeedbackRepair.Decision, _ done: String, _ action: AuditEntry.Action
+        ) async throws {
             guard let provider = Provider(rawValue: provider) else {
                 let names = Provider.allCases.map(\.rawValue).joined(separator: ", ")
                 throw ValidationError("\(provider) is not a provider. The providers are \(names).")
             }
+            let entry = AuditEntry.ofCommand(action, provider.rawValue)
             let count = try await withDirectory(common, isQuiet: json) { directory in
-                let store = PostgresFeedbackStore(LoopResources(postgres: directory.postgres))
-                return try await store.repair(
+                let number = try await directory.current().app(app).number
+                let count = try await PostgresFeedbackStore(LoopResources(postgres: directory.postgres)).repair(
                     FeedbackRepair(
-                        of: try await directory.current().app(app).number, provider: provider, decision,
-                        isDryRun: dryRun, actor: "job:feedback"))
+                        of: number, provider: provider, decision, isDryRun: dryRun, actor: "job:feedback"))
+                if !dryRun { try await PostgresAuditStore(postgres: directory.postgres).record(entry, of: number) }
+                return count
             }
-            if !dryRun {
-                audit("feedback \(done)", of: app, ["provider": provider.rawValue, "installations": "\(count)"])
-            }
+            if !dryRun { entry.log(of: app, ["installations": "\(count)"]) }
             if json { return try printJSON([done: count]) }
             print(dryRun ? "\(count) would be \(done)" : "\(count) \(done)")
         }

@@ -53,18 +53,14 @@ struct KeysCommand: AsyncParsableCommand {
                 }
                 return time
             }
-            let new = try await withDirectory(common, isQuiet: json) { directory in
+            let (new, entry) = try await withDirectory(common, isQuiet: json) { directory in
                 let app = try await directory.current().app(app)
                 let new = NewKey(of: app, name: name, roles: roles, expiresAt: expiresAt)
-                try await directory.add(new.key)
-                return new
+                let entry = AuditEntry.ofCommand(.keyCreated, new.key.id)
+                try await directory.add(new.key, recording: entry)
+                return (new, entry)
             }
-            audit(
-                "key created", of: app,
-                [
-                    "keyId": new.key.id, "name": name,
-                    "roles": roles.map(\.rawValue).sorted().joined(separator: ","),
-                ].merging(expiresAt.map { ["expiresAt": $0.description] } ?? [:]) { $1 })
+            entry.log(of: app, new.auditMetadata)
             if json { try printJSON(["id": new.key.id, "key": new.text]) } else { print(new.text) }
         }
     }
@@ -78,13 +74,15 @@ struct KeysCommand: AsyncParsableCommand {
         @Argument(help: "The key's id, see `keys list`.") var id: String
 
         func run() async throws {
+            let entry = AuditEntry.ofCommand(.keyRevoked, id)
             let exists = try await withDirectory(common) { directory in
-                try await directory.revokeKey(id, of: try await directory.current().app(app).number)
+                try await directory.revokeKey(
+                    id, of: try await directory.current().app(app).number, recording: entry)
             }
             guard exists else {
                 throw refusal("\(app) has no key \(id). `push-registry keys list \(app)` lists them.")
             }
-            audit("key revoked", of: app, ["keyId": id])
+            entry.log(of: app)
             print("revoked \(id)")
         }
     }

@@ -43,10 +43,12 @@ struct TopicsCommand: AsyncParsableCommand {
         func run() async throws {
             let slug = try topic.asTopic()
             let content = try content
+            let entry = AuditEntry.ofCommand(.topicSaved, slug.rawValue)
             let saved = try await withTopics(common, isQuiet: json) { directory, topics in
-                try await topics.put(slug, content, in: try await directory.current().app(app).number).topic
+                let number = try await directory.current().app(app).number
+                return try await topics.put(slug, content, in: number, recording: entry).topic
             }
-            audit("topic saved", of: app, ["topic": slug.rawValue])
+            entry.log(of: app)
             if json { try printJSON { $0.about(saved) } } else { print(saved.line) }
         }
 
@@ -79,14 +81,16 @@ struct TopicsCommand: AsyncParsableCommand {
 
         func run() async throws {
             let slug = try topic.asTopic()
+            let entry = AuditEntry.ofCommand(.topicDeleted, slug.rawValue)
             let existed = try await withTopics(common, isQuiet: json) { directory, topics in
                 do {
-                    return try await topics.delete(slug, of: try await directory.current().app(app).number)
+                    let number = try await directory.current().app(app).number
+                    return try await topics.delete(slug, of: number, recording: entry)
                 } catch TopicRefusal.inUse {
                     throw refusal("A saved segment names \(slug). Change the segment first.")
                 }
             }
-            if existed { audit("topic deleted", of: app, ["topic": slug.rawValue]) }
+            if existed { entry.log(of: app) }
             if json {
                 try printJSON(["deleted": existed])
             } else {

@@ -56,11 +56,11 @@ extension PostgresAppDirectory {
     /// Creates the app with the default policy. An app whose stored policy cannot be used exists, too.
     ///
     /// - Returns: whether it was created.
-    func createIfMissing(_ id: AppID) async throws -> Bool {
+    func createIfMissing(_ id: AppID, recording entry: AuditEntry) async throws -> Bool {
         let known = try await current()
         guard known.apps[id] == nil, known.unusable[id] == nil else { return false }
         do {
-            _ = try await put(id, policy: .standard, if: .absent)
+            _ = try await put(id, policy: .standard, if: .absent, recording: entry)
             return true
         } catch is PolicyRefusal {
             // Somebody else has just created it.

@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 import Logging
+import PushRegistry
+import RegistryAPI
 import StrictJSON
 
 /// Prints without buffering. `print` buffers if the output is not a terminal, and a service runs for months.
@@ -76,9 +78,16 @@ struct ProgressLine: Sendable {
     func clear() { show("") }
 }
 
-/// Writes a line of the audit log on standard error, as the service does for the call that makes the same change. Its
-/// actor is the user of the system.
-func audit(_ what: String, of app: some CustomStringConvertible, _ more: [String: String] = [:]) {
-    let common: Logger.Metadata = ["actor": "cli:\(NSUserName())", "app": "\(app)"]
-    Logger(label: "audit").notice("\(what)", metadata: common.merging(more.mapValues { "\($0)" }) { $1 })
+extension AuditEntry {
+    /// The entry of a change by a command. Its actor is the user of the system.
+    static func ofCommand(_ action: Action, _ target: String, members: [String] = []) -> AuditEntry {
+        AuditEntry(action.rawValue, target, members: members, actor: "cli:\(NSUserName())")
+    }
+
+    /// Writes a line of the audit log on standard error, as the service does for the call that makes the same change.
+    func log(of app: some CustomStringConvertible, _ more: Logger.Metadata = [:]) {
+        let common: Logger.Metadata = ["actor": "\(actor)", "app": "\(app)"]
+        Logger(label: "audit").notice(
+            "\(message)", metadata: common.merging(metadata) { $1 }.merging(more) { $1 })
+    }
 }

@@ -172,7 +172,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
             directory: parts.directory, admin: admin, links: links, keySets: keySets, limits: limits,
             receiptKeys: receiptKeys, bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage,
             keyUses: keyUses, cleanUpRuns: PostgresCleanUpRunStore(postgres: parts.postgres),
-            readiness: readiness(parts),
+            auditEntries: PostgresAuditStore(postgres: parts.postgres), readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() },
             console: Console(
                 page: consolePage, sessions: PostgresConsoleSessionStore(postgres: parts.postgres),

@@ -1,4 +1,4 @@
-/// Stores apps and keys.
+/// Stores apps and keys. A change takes its entry of the audit, which it writes in its transaction.
 public protocol AppDirectory: Sendable {
     /// The last snapshot, without a database access. A store can check its version in the same round trip as its own
     /// query.
@@ -14,36 +14,31 @@ public protocol AppDirectory: Sendable {
 
     /// Creates the app or replaces its policy. With a precondition other than `absent`, no app is created.
     ///
+    /// - Parameter entry: of a change; that of a creation is made of it.
     /// - Throws: also `PolicyRefusal`.
     func put(
-        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
+        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?, recording entry: AuditEntry
     ) async throws -> (app: App, isNew: Bool)
 
     /// Begins to delete an app, usable or not: its keys at once, and then the rest, in the background.
     ///
+    /// - Parameter entry: stays when the app's own entries are deleted with it.
     /// - Returns: the app, and whether the deletion begins only now; nil if there is no such app.
-    func delete(_ id: AppID) async throws -> (app: DeletingApp, isNew: Bool)?
+    func delete(_ id: AppID, recording entry: AuditEntry) async throws -> (app: DeletingApp, isNew: Bool)?
 
     /// The number of installations of an app that is being deleted.
     func installationsLeft(of app: AppNumber) async throws -> Int64
 
     /// - Throws: also `APIKey.TooMany`.
-    func add(_ key: APIKey) async throws
+    func add(_ key: APIKey, recording entry: AuditEntry) async throws
 
     /// Revokes the app's key from the next request on.
     ///
     /// - Returns: whether the key exists; true also if it was revoked before.
-    func revokeKey(_ id: String, of app: AppNumber) async throws -> Bool
+    func revokeKey(_ id: String, of app: AppNumber, recording entry: AuditEntry) async throws -> Bool
 
     /// The hour of the last use of each of the app's keys, by key id. Keys that were never used are missing.
     func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp]
-}
-
-extension AppDirectory {
-    /// Creates the app or replaces its policy.
-    public func put(_ id: AppID, policy: AppPolicy) async throws -> (app: App, isNew: Bool) {
-        try await put(id, policy: policy, if: nil)
-    }
 }
 
 /// The precondition of a change of a policy or segment (RFC 9110, section 13.1.1).

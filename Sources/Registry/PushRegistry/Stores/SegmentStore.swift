@@ -1,4 +1,4 @@
-/// Stores the segments of apps.
+/// Stores the segments of apps. A change takes its entry of the audit, which it writes in its transaction.
 ///
 /// - Throws: every call throws `StoreError`.
 public protocol SegmentStore: Sendable {
@@ -23,14 +23,16 @@ public protocol SegmentStore: Sendable {
     /// - Throws: `SegmentRefusal.tooMany`, `.unknownTopic`; also what `check` throws.
     func put(
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>,
-        topics: Set<TopicNumber>, in app: AppNumber,
+        topics: Set<TopicNumber>, in app: AppNumber, recording entry: AuditEntry,
         check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool
 
     /// - Parameter check: gets the segment, locked. If it throws, nothing is deleted.
     /// - Returns: whether the segment existed.
     /// - Throws: `SegmentRefusal.inUse`; also what `check` throws.
-    func delete(_ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void) async throws -> Bool
+    func delete(
+        _ name: SegmentName, of app: AppNumber, recording entry: AuditEntry, check: (Segment?) throws -> Void
+    ) async throws -> Bool
 }
 
 /// Why a segment was not changed.

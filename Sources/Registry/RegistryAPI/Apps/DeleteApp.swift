@@ -27,8 +27,9 @@ extension RegistryService {
                     .query("confirm", "invalid-parameter", "This must be the id of the app.")
                 ])
             }
-            guard let (app, isNew) = try await directory.delete(id) else { throw APIError.unknownApp }
-            if isNew { audit.changed("app deletion began", [:], by: caller, in: request) }
+            let entry = AuditEntry(.appDeleted, id.rawValue, by: caller, in: request)
+            guard let (app, isNew) = try await directory.delete(id, recording: entry) else { throw APIError.unknownApp }
+            if isNew { audit.changed(entry, by: caller, in: request) }
             return .progress(of: app, left: try await directory.installationsLeft(of: app.number), status: .accepted)
         }
     }

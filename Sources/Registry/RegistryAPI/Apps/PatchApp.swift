@@ -24,10 +24,12 @@ extension RegistryService {
                     throw PolicyRefusal.outdated(revision: app.revision)
                 }
                 do {
-                    let (changed, _) = try await directory.put(id, policy: policy, if: .revisions([app.revision]))
-                    audit.changed(
-                        "policy changed", policy.draft.changes(since: app.policy.draft), of: id, by: caller, in: request
-                    )
+                    let entry = AuditEntry(
+                        .policyChanged, id.rawValue, members: policy.draft.changes(since: app.policy.draft),
+                        by: caller, in: request)
+                    let (changed, _) = try await directory.put(
+                        id, policy: policy, if: .revisions([app.revision]), recording: entry)
+                    audit.changed(entry, by: caller, in: request)
                     return .policy(changed)
                 } catch PolicyRefusal.outdated where precondition == nil {
                     continue

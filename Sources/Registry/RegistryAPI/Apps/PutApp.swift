@@ -27,10 +27,11 @@ extension RegistryService {
             let policy = try await parsing(body.count) {
                 try PolicyBody.parse(body, changing: AppPolicy.Draft(), of: id, replacing: present)
             }
-            let (app, isNew) = try await directory.put(id, policy: policy, if: precondition)
-            audit.changed(
-                isNew ? "app created" : "policy replaced", policy.draft.changes(since: present?.draft), of: app.id,
-                by: caller, in: request)
+            let entry = AuditEntry(
+                .policyReplaced, id.rawValue, members: policy.draft.changes(since: present?.draft), by: caller,
+                in: request)
+            let (app, isNew) = try await directory.put(id, policy: policy, if: precondition, recording: entry)
+            audit.changed(isNew ? entry.creatingApp : entry, by: caller, in: request)
             return .policy(app, status: isNew ? .created : .ok)
         }
         return route.admitting(admitAdministrator)
@@ -69,8 +70,8 @@ extension ServerResponse {
 }
 
 extension AppPolicy.Draft {
-    /// The names of the changed members, for the audit log, which must not contain values.
-    func changes(since former: AppPolicy.Draft?) -> [String] {
+    /// The names of the changed members, for the audit, which must not contain values.
+    package func changes(since former: AppPolicy.Draft?) -> [String] {
         let former = former ?? AppPolicy.Draft()
         return PolicyMember.all.filter { !$0.isEqual(self, former) }.map(\.name.description)
     }

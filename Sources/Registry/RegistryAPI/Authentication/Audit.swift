@@ -27,32 +27,19 @@ struct Audit: Sendable {
         }
     }
 
-    func erased(_ receipt: Erasure.Receipt, receiptID: String, by call: AppCall, in request: ServerRequest) {
-        let counts: Logger.Metadata = [
-            "receiptId": "\(receiptID)", "installations": "\(receipt.installations)",
-            "snapshots": "\(receipt.snapshots)", "events": "\(receipt.events)",
-            "topics": "\(receipt.topics)",
-            "receipts": "\(receipt.receipts)", "targets": "\(receipt.targets)",
-            "notifications": "\(receipt.notifications)",
-        ]
-        log("user erased", counts, call.caller, request)
-    }
-
     /// Logs a read of many installations.
     func read(_ what: String, _ more: Logger.Metadata, by call: AppCall, in request: ServerRequest) {
         log(what, more, call.caller, request)
     }
 
-    /// Logs a change of a key or a segment.
+    /// Logs what has no entry in the database.
     func changed(_ what: String, _ more: Logger.Metadata, by caller: Caller, in request: ServerRequest) {
         log(what, more, caller, request)
     }
 
-    /// Logs a change of an app's policy.
-    ///
-    /// - Parameter members: the names of the changed members.
-    func changed(_ what: String, _ members: [String], of app: AppID, by caller: Caller, in request: ServerRequest) {
-        log(what, ["app": "\(app)", "members": "\(members.joined(separator: ","))"], caller, request)
+    /// Logs a change that has an entry.
+    func changed(_ entry: AuditEntry, _ more: Logger.Metadata = [:], by caller: Caller, in request: ServerRequest) {
+        log(entry.message, entry.metadata.merging(more) { $1 }, caller, request)
     }
 
     private func log(_ what: String, _ more: Logger.Metadata, _ caller: Caller?, _ request: ServerRequest) {
@@ -66,5 +53,30 @@ struct Audit: Sendable {
             metadata["app"] = "\(app)"
         }
         logger.notice("\(what)", metadata: metadata.merging(more) { _, own in own })
+    }
+}
+
+extension AuditEntry {
+    init(
+        _ action: Action, _ target: String, members: [String] = [], by caller: Caller, in request: ServerRequest
+    ) {
+        // The role admin includes all other roles.
+        let roles: [Role] = caller.has(any: [.admin]) ? [.admin] : Role.allCases.filter { caller.roles.contains($0) }
+        self.init(
+            action.rawValue, target, members: members, actor: caller.actor, roles: roles.map(\.rawValue),
+            requestID: "\(request.requestID)")
+    }
+
+    /// The change as the audit log says it: `key created`.
+    package var message: String { action.split(separator: ".").joined(separator: " ") }
+
+    /// What the audit log says of it: the target, by a name that tells its kind; the members of a policy.
+    package var metadata: Logger.Metadata {
+        let kind = action.prefix { $0 != "." }
+        guard kind != "app", kind != "policy" else {
+            return ["app": "\(target)", "members": "\(members.joined(separator: ","))"]
+        }
+        let names = ["key": "keyId", "user": "receiptId", "feedback": "provider", "cleanup": "run"]
+        return [names[String(kind)] ?? String(kind): "\(target)"]
     }
 }

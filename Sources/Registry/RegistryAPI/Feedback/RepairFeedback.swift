@@ -12,7 +12,7 @@ extension RegistryService {
 
     /// What the breaker holds becomes unregistered: the provider's verdicts were right.
     var releaseFeedback: Route {
-        repair("/v1/apps/{app}/feedback/release", "released", "feedback released", ["provider", "dryRun"]) { _ in
+        repair("/v1/apps/{app}/feedback/release", "released", .feedbackReleased, ["provider", "dryRun"]) { _ in
             .release
         }
     }
@@ -20,7 +20,7 @@ extension RegistryService {
     /// What feedback has retired becomes active: the provider's verdicts were wrong.
     var restoreFeedback: Route {
         let members: [StaticString] = ["provider", "since", "dryRun"]
-        return repair("/v1/apps/{app}/feedback/restore", "restored", "feedback restored", members) { root in
+        return repair("/v1/apps/{app}/feedback/restore", "restored", .feedbackRestored, members) { root in
             guard let value = root.value("since", .required), let text = value.string(scalarsMax: Device.textScalarsMax)
             else { return nil }
             guard let since = Timestamp(text) else {
@@ -33,10 +33,10 @@ extension RegistryService {
 
     /// - Parameters:
     ///   - name: of the response's only member.
-    ///   - change: for the audit log.
+    ///   - action: for the audit.
     ///   - decide: reads what only one of the two calls has; nil after a fault.
     private func repair(
-        _ pattern: String, _ name: StaticString, _ change: String, _ members: [StaticString],
+        _ pattern: String, _ name: StaticString, _ action: AuditEntry.Action, _ members: [StaticString],
         _ decide: @escaping @Sendable (JSONObject) -> FeedbackRepair.Decision?
     ) -> Route {
         appRoute(.post, pattern, allowing: [.admin], bodyBytesMax: Self.repairBytesMax) { request, call in
@@ -51,8 +51,9 @@ extension RegistryService {
                 FeedbackRepair(
                     of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor))
             if !isDryRun {
-                let more: Logger.Metadata = ["provider": "\(provider.rawValue)", "installations": "\(count)"]
-                audit.changed(change, more, by: call.caller, in: request)
+                let entry = AuditEntry(action, provider.rawValue, by: call.caller, in: request)
+                try await auditEntries.record(entry, of: call.app.number)
+                audit.changed(entry, ["installations": "\(count)"], by: call.caller, in: request)
             }
             var writer = JSONWriter()
             writer.object { $0.member(name, count) }

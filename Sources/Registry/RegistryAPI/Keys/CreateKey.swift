@@ -14,8 +14,9 @@ extension RegistryService {
         appRoute(.post, Self.keysPattern, allowing: [.admin], bodyBytesMax: Self.keyBytesMax) { request, call in
             let body = try KeyBody.parse(try request.jsonBody(), at: .now())
             let new = NewKey(of: call.app, name: body.name, roles: body.roles, expiresAt: body.expiresAt)
-            try await directory.add(new.key)
-            audit.changed("key created", new.auditMetadata, by: call.caller, in: request)
+            let entry = AuditEntry(.keyCreated, new.key.id, by: call.caller, in: request)
+            try await directory.add(new.key, recording: entry)
+            audit.changed(entry, new.auditMetadata, by: call.caller, in: request)
             var writer = JSONWriter()
             writer.object { writer in
                 writer.member("id", new.key.id)
@@ -82,10 +83,10 @@ public struct NewKey: Sendable {
             createdAt: .now(), expiresAt: expiresAt, revokedAt: nil)
     }
 
-    /// What the audit log says of its creation.
+    /// What the audit log also says of its creation.
     public var auditMetadata: Logger.Metadata {
         var metadata: Logger.Metadata = [
-            "keyId": "\(key.id)", "name": "\(key.name)",
+            "name": "\(key.name)",
             "roles": "\(key.roles.map(\.rawValue).sorted().joined(separator: ","))",
         ]
         if let expiresAt = key.expiresAt { metadata["expiresAt"] = "\(expiresAt)" }

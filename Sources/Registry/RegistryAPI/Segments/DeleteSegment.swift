@@ -2,7 +2,6 @@
 
 import HTTPApplication
 import HTTPTypes
-import Logging
 import PushRegistry
 
 extension RegistryService {
@@ -11,9 +10,11 @@ extension RegistryService {
         appRoute(.delete, Self.segmentPattern, allowing: [.marketing]) { request, call in
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
-            if try await segments.delete(name, of: call.app.number, check: { try precondition?.check($0) }) {
-                audit.changed("segment deleted", ["segment": "\(name)"], by: call.caller, in: request)
+            let entry = AuditEntry(.segmentDeleted, name.rawValue, by: call.caller, in: request)
+            let existed = try await segments.delete(name, of: call.app.number, recording: entry) {
+                try precondition?.check($0)
             }
+            if existed { audit.changed(entry, by: call.caller, in: request) }
             return ServerResponse(.noContent)
         }
     }

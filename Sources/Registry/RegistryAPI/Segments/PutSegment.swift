@@ -4,7 +4,6 @@ import Basics
 import Crypto
 import HTTPApplication
 import HTTPTypes
-import Logging
 import PushRegistry
 import StrictJSON
 
@@ -21,14 +20,15 @@ extension RegistryService {
             try call.caller.requireMayName(usersOf: body.filter)
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
+            let entry = AuditEntry(.segmentSaved, name.rawValue, by: call.caller, in: request)
             let isNew = try await segments.put(
                 name, filter: body.text, description: body.description, uses: Set(body.filter.segments.map(\.name)),
-                topics: Set(body.filter.topics.map(\.number)), in: call.app.number
+                topics: Set(body.filter.topics.map(\.number)), in: call.app.number, recording: entry
             ) { definitions, present in
                 try check(body.filter, savedAs: name, definitions, of: call.app)
                 try precondition?.check(present)
             }
-            audit.changed("segment saved", ["segment": "\(name)"], by: call.caller, in: request)
+            audit.changed(entry, by: call.caller, in: request)
             guard let segment = try await segments.segment(name, of: call.app.number) else {
                 throw APIError.unknownSegment
             }

@@ -2,7 +2,6 @@
 
 import HTTPApplication
 import HTTPTypes
-import Logging
 import PushRegistry
 
 extension RegistryService {
@@ -11,8 +10,9 @@ extension RegistryService {
     var deleteTopic: Route {
         appRoute(.delete, Self.topicPattern, allowing: [.marketing]) { request, call in
             let slug = try request.identifier("topic", TopicSlug.init)
-            if try await topics.delete(slug, of: call.app.number) {
-                audit.changed("topic deleted", ["topic": "\(slug)"], by: call.caller, in: request)
+            let entry = AuditEntry(.topicDeleted, slug.rawValue, by: call.caller, in: request)
+            if try await topics.delete(slug, of: call.app.number, recording: entry) {
+                audit.changed(entry, by: call.caller, in: request)
             }
             return ServerResponse(.noContent)
         }

@@ -2,7 +2,6 @@
 
 import HTTPApplication
 import HTTPTypes
-import Logging
 import PushRegistry
 import StrictJSON
 
@@ -17,8 +16,9 @@ extension RegistryService {
         ) { request, call in
             let content = try TopicBody.content(try request.jsonBody())
             let slug = try request.identifier("topic", TopicSlug.init)
-            let (topic, isNew) = try await topics.put(slug, content, in: call.app.number)
-            audit.changed("topic saved", ["topic": "\(slug)"], by: call.caller, in: request)
+            let entry = AuditEntry(.topicSaved, slug.rawValue, by: call.caller, in: request)
+            let (topic, isNew) = try await topics.put(slug, content, in: call.app.number, recording: entry)
+            audit.changed(entry, by: call.caller, in: request)
             return .json(JSONWriter(topic), status: isNew ? .created : .ok)
         }
     }

@@ -3,6 +3,7 @@
 import Foundation
 import HTTPApplication
 import HTTPTypes
+import Logging
 import PushRegistry
 import StrictJSON
 
@@ -14,7 +15,9 @@ extension RegistryService {
                 Erasure(
                     app: call.app.number, userID: userID, actor: call.caller.actor, identityKey: call.app.identityKey))
             let receiptID = UUID().uuidString.lowercased()
-            audit.erased(receipt, receiptID: receiptID, by: call, in: request)
+            let entry = AuditEntry(.userErased, receiptID, by: call.caller, in: request)
+            try await auditEntries.record(entry, of: call.app.number)
+            audit.changed(entry, receipt.counts, by: call.caller, in: request)
             return .json(text(of: receipt, receiptID: receiptID, of: userID))
         }
     }
@@ -34,5 +37,16 @@ extension RegistryService {
             writer.member("receiptId", receiptID)
         }
         return writer
+    }
+}
+
+extension Erasure.Receipt {
+    /// For the audit log.
+    fileprivate var counts: Logger.Metadata {
+        [
+            "installations": "\(installations)", "snapshots": "\(snapshots)", "events": "\(events)",
+            "topics": "\(topics)", "receipts": "\(receipts)", "targets": "\(targets)",
+            "notifications": "\(notifications)",
+        ]
     }
 }

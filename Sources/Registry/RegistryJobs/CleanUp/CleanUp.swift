@@ -14,7 +14,7 @@ public struct CleanUp: Sendable {
         /// Only these, and no history, which all apps share. Empty: all of them.
         public var apps: Set<AppID> = []
         public var breaker = CleanUpBreaker()
-        /// How long events and settings snapshots are kept.
+        /// How long events, settings snapshots and entries of the audit are kept.
         public var historyRetention = ISO8601Duration.days(400)
         /// Pages that one statement reads: 32 MiB, in some tenths of a second.
         var pagesPerRead: Int64 = 4_096
@@ -93,8 +93,9 @@ public struct CleanUp: Sendable {
     /// Restores a run's installations that became stale or unregistered and have not changed since. What else a run
     /// takes comes back with the next registration (R10).
     ///
+    /// - Parameter entry: for the audit, after the last installation.
     /// - Throws: `CleanUpRefusal`, `PostgresError`.
-    public func undo(_ run: Int, process: String) async throws -> Undoing {
+    public func undo(_ run: Int, process: String, recording entry: AuditEntry) async throws -> Undoing {
         try await PostgresSession.withSession(configuration) { session in
             let nodes = try CleanUpNodes(session)
             try session.run(script: CleanUpStatements.sessionSettings)
@@ -110,6 +111,7 @@ public struct CleanUp: Sendable {
             do {
                 let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: own)
                 try work.restore(from: undone.start, to: undone.end)
+                _ = try session.execute(AuditStatements.add(entry, of: nil))
                 try ledger.end(own, nodes.hasFaults ? "failed" : "done")
                 let (restored, left) = try ledger.restored(by: own, of: number)
                 return Undoing(runID: Int(own), restored: restored, skipped: left)

@@ -1,9 +1,10 @@
 import PostgresClient
 import PushRegistry
+import RegistryStore
 
 /// The night job's work besides installations: it deletes old logouts, tokens without a holder, former owners, expired
-/// typed tokens and notifications, old counts of dead verdicts, choices about deleted topics and unused cells of the
-/// roll-up.
+/// typed tokens and notifications, old counts of dead verdicts, old entries of the audit, choices about deleted topics
+/// and unused cells of the roll-up.
 struct CleanUpUpkeep {
     let session: PostgresSession
     let nodes: CleanUpNodes
@@ -45,6 +46,15 @@ struct CleanUpUpkeep {
             try rows.purge(before: apps.map { ($0.app, asOf) }, in: session, nodes)
         }
         try DeletedTopics(session: session, nodes: nodes).remove()
+    }
+
+    /// Deletes old entries of the audit, of all apps and of none.
+    func purgeAudit(before time: Timestamp) throws {
+        var (pace, deleted) = (try CleanUpPace(session), 0)
+        repeat {
+            let batch = AuditStatements.delete(before: time, limit: Int64(pace.batch))
+            deleted = try pace.run { try session.execute(batch).affectedRows }
+        } while deleted > 0
     }
 
     /// Forgets the former owners who left before the first event that is kept: an erasure finds a user's events and

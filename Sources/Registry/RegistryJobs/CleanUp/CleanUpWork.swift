@@ -209,6 +209,7 @@ struct CleanUpWork {
                 return kept
             }
             if let kept { try upkeep.purgeOwners(historyBefore: Timestamp(kept)) }
+            try upkeep.purgeAudit(before: historyBefore)
         }
         try recordCounts()
         try UnusedCells(session: session, nodes: nodes, options: cells).keep()

@@ -74,7 +74,7 @@ public struct AppRemoval: Sendable {
     private func sweep(
         _ app: AppNumber, _ session: PostgresSession, _ deleted: inout Int, _ progress: (Int) throws -> Void
     ) throws {
-        for table in Distribution.tables {
+        for table in Distribution.tables + ["audit_entry"] {
             let delete = AppRemovalStatements.delete(table, of: app, limit: batch)
             while case let count = try write(delete, session), count > 0 {
                 deleted += count

@@ -45,7 +45,10 @@ enum AppRemovalStatements {
     /// whose row is locked.
     static let finish =
         [PreparedSQL("SELECT FROM app WHERE id = $1 FOR UPDATE")] + AppDeletionStatements.keys
-        + ["segment_topic", "segment_use", "segment", "deleted_topic", "topic", "app_signing_key", "cleanup_result"]
+        + [
+            "audit_entry", "segment_topic", "segment_use", "segment", "deleted_topic", "topic", "app_signing_key",
+            "cleanup_result",
+        ]
         .map { PreparedSQL("DELETE FROM \(identifier: $0) WHERE app_id = $1") } + [
             PreparedSQL("DELETE FROM app WHERE id = $1")
         ]

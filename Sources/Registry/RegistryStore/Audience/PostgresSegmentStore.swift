@@ -36,7 +36,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func put(
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>,
-        topics: Set<TopicNumber>, in app: AppNumber,
+        topics: Set<TopicNumber>, in app: AppNumber, recording entry: AuditEntry,
         check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool {
         let (used, topics) = (uses.map(\.rawValue), topics.map(\.rawValue))
@@ -60,6 +60,7 @@ public struct PostgresSegmentStore: SegmentStore {
                     PostgresStatement(SegmentStatements.addUses, app.rawValue, name.rawValue, used),
                     PostgresStatement(SegmentStatements.forgetTopics, app.rawValue, name.rawValue),
                     PostgresStatement(SegmentStatements.addTopics, app.rawValue, name.rawValue, topics),
+                    AuditStatements.add(entry, of: app),
                 ])
                 return try results[0][0].decode(0)
             }
@@ -67,7 +68,7 @@ public struct PostgresSegmentStore: SegmentStore {
     }
 
     public func delete(
-        _ name: SegmentName, of app: AppNumber, check: (Segment?) throws -> Void
+        _ name: SegmentName, of app: AppNumber, recording entry: AuditEntry, check: (Segment?) throws -> Void
     ) async throws -> Bool {
         try await storing {
             try await postgres.withTransaction { transaction in
@@ -78,10 +79,12 @@ public struct PostgresSegmentStore: SegmentStore {
                 ])
                 try check(try found[1].first.map(Segment.init))
                 guard found[0].isEmpty else { throw SegmentRefusal.inUse }
+                guard !found[1].isEmpty else { return false }
                 try await transaction.commit(after: [
-                    PostgresStatement(SegmentStatements.delete, app.rawValue, name.rawValue)
+                    PostgresStatement(SegmentStatements.delete, app.rawValue, name.rawValue),
+                    AuditStatements.add(entry, of: app),
                 ])
-                return !found[1].isEmpty
+                return true
             }
         }
     }

@@ -84,7 +84,7 @@ enum DirectoryStatements {
         DELETE FROM api_key WHERE id IN (SELECT id FROM gone)
         """)
 
-    /// POST …/keys, changes of topics and of segments: those of one app wait for each other. Foreign keys that refer
+    /// Changes of keys, of topics and of segments: those of one app wait for each other. Foreign keys that refer
     /// to the app do not wait.
     static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
@@ -99,10 +99,10 @@ enum DirectoryStatements {
         """)
 
     /// DELETE …/keys/{keyId}, keys revoke: revokes an API key.
-    static let revokeKey = PreparedSQL(
-        """
-        UPDATE api_key SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1 AND app_id = $2 RETURNING id
-        """)
+    static let revokeKey = PreparedSQL("UPDATE api_key SET revoked_at = now() WHERE id = $1 AND app_id = $2")
+
+    /// DELETE …/keys/{keyId}, keys revoke: checks the key. Runs after the app's row was locked.
+    static let isRevoked = PreparedSQL("SELECT revoked_at IS NOT NULL FROM api_key WHERE id = $1 AND app_id = $2")
 
     // MARK: Uses of keys
 

@@ -170,7 +170,7 @@ public actor PostgresAppDirectory: AppDirectory {
     }
 
     public func put(
-        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?
+        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?, recording entry: AuditEntry
     ) async throws -> (app: App, isNew: Bool) {
         try await storing(refusing: PolicyRefusal.self) {
             let text = try PolicyDocument(policy).text()
@@ -182,13 +182,18 @@ public actor PostgresAppDirectory: AppDirectory {
                 case .revisions(let known):
                     PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
                 }
-            guard let row = try await postgres.executePatiently(change).first else {
-                let present = try await postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue))
-                throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
+            let written = try await postgres.withTransaction { transaction -> (app: App, isNew: Bool)? in
+                let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [change])
+                guard let row = results.last?.first else { return nil }
+                let number = AppNumber(try row.decode(0))
+                let isNew: Bool = try row.decode(1)
+                try await transaction.commit(
+                    after: [AuditStatements.add(isNew ? entry.creatingApp : entry, of: number)])
+                return (App(number: number, id: id, policy: policy, revision: try row.decode(2)), isNew)
             }
-            let app = App(
-                number: AppNumber(try row.decode(0)), id: id, policy: policy, revision: try row.decode(2))
-            return (app, try row.decode(1))
+            if let written { return written }
+            let present = try await postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue))
+            throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
         }
     }
 
@@ -211,7 +216,9 @@ public actor PostgresAppDirectory: AppDirectory {
         return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number, replacesAnother)
     }
 
-    public func delete(_ id: AppID) async throws -> (app: DeletingApp, isNew: Bool)? {
+    public func delete(
+        _ id: AppID, recording entry: AuditEntry
+    ) async throws -> (app: DeletingApp, isNew: Bool)? {
         try await storing {
             try await postgres.withTransaction { transaction in
                 let lock = PostgresStatement(AppDeletionStatements.lock, id.rawValue)
@@ -223,7 +230,8 @@ public actor PostgresAppDirectory: AppDirectory {
                     if let known { known } else {
                         try await transaction.execute(
                             [PostgresStatement(AppDeletionStatements.begin, number)]
-                                + AppDeletionStatements.keys.map { PostgresStatement($0, number) })[0][0]
+                                + AppDeletionStatements.keys.map { PostgresStatement($0, number) }
+                                + [AuditStatements.add(entry, of: nil)])[0][0]
                             .decode(0, as: PostgresTimestamp.self)
                     }
                 return (DeletingApp(number: AppNumber(number), id: id, since: Timestamp(since)), known == nil)
@@ -237,7 +245,7 @@ public actor PostgresAppDirectory: AppDirectory {
         }
     }
 
-    public func add(_ key: APIKey) async throws {
+    public func add(_ key: APIKey, recording entry: AuditEntry) async throws {
         try await storing(refusing: APIKey.TooMany.self) {
             try await postgres.withTransaction { transaction in
                 let results = try await transaction.execute(
@@ -254,15 +262,29 @@ public actor PostgresAppDirectory: AppDirectory {
                     PostgresStatement(
                         DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
                         key.secretSHA256, key.createdAt.postgres, key.expiresAt?.postgres),
+                    AuditStatements.add(entry, of: key.app),
                 ])
             }
         }
     }
 
-    public func revokeKey(_ id: String, of app: AppNumber) async throws -> Bool {
+    public func revokeKey(_ id: String, of app: AppNumber, recording entry: AuditEntry) async throws -> Bool {
         try await storing {
-            let revocation = PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue)
-            return try await !postgres.executePatiently(revocation).isEmpty
+            try await postgres.withTransaction { transaction in
+                let results = try await transaction.execute(
+                    LockTimeoutStatements.of(.alone) + [
+                        PostgresStatement(DirectoryStatements.lockApp, app.rawValue),
+                        PostgresStatement(DirectoryStatements.isRevoked, id, app.rawValue),
+                    ])
+                guard let row = results.last?.first else { return false }
+                if try !row.decode(0) {
+                    try await transaction.commit(after: [
+                        PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue),
+                        AuditStatements.add(entry, of: app),
+                    ])
+                }
+                return true
+            }
         }
     }
 

@@ -33,7 +33,7 @@ public struct PostgresTopicStore: TopicStore {
     // MARK: - Catalogue
 
     public func put(
-        _ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber
+        _ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber, recording entry: AuditEntry
     ) async throws -> (topic: Topic, isNew: Bool) {
         try await changing(app) { transaction in
             let found = try await transaction.execute([
@@ -46,13 +46,13 @@ public struct PostgresTopicStore: TopicStore {
             }
             let write = isNew ? TopicCatalogueStatements.create : TopicCatalogueStatements.replace
             let written = try await transaction.commit(after: [
-                TopicCatalogueStatements.values(slug, content, in: app, write)
+                TopicCatalogueStatements.values(slug, content, in: app, write), AuditStatements.add(entry, of: app),
             ])
             return (Topic(number: TopicNumber(try written[0][0].decode(0)), slug: slug, content: content), isNew)
         }
     }
 
-    public func delete(_ slug: TopicSlug, of app: AppNumber) async throws -> Bool {
+    public func delete(_ slug: TopicSlug, of app: AppNumber, recording entry: AuditEntry) async throws -> Bool {
         try await changing(app) { transaction in
             let found = try await transaction.execute([
                 PostgresStatement(TopicCatalogueStatements.isUsed, app.rawValue, slug.rawValue),
@@ -63,6 +63,7 @@ public struct PostgresTopicStore: TopicStore {
             try await transaction.commit(after: [
                 PostgresStatement(TopicCatalogueStatements.noteDeleted, app.rawValue, number),
                 PostgresStatement(TopicCatalogueStatements.delete, app.rawValue, number),
+                AuditStatements.add(entry, of: app),
             ])
             return true
         }

@@ -229,7 +229,8 @@ struct ImportCommand: AsyncParsableCommand {
             : try await database.withTopics(logger: Logger(label: "import")) { _, store in
                 var created: [Topic] = []
                 for (slug, content) in missing {
-                    created.append(try await store.put(slug, content, in: app.number).topic)
+                    let entry = AuditEntry.ofCommand(.topicSaved, slug.rawValue)
+                    created.append(try await store.put(slug, content, in: app.number, recording: entry).topic)
                 }
                 return created
             }

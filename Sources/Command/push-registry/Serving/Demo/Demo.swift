@@ -53,7 +53,7 @@ struct Demo {
     }
 
     private static func app(_ text: String, in directory: PostgresAppDirectory) async throws -> App {
-        _ = try await directory.createIfMissing(text.asAppID())
+        _ = try await directory.createIfMissing(text.asAppID(), recording: .ofCommand(.appCreated, text))
         return try await directory.current().app(text)
     }
 
@@ -61,10 +61,10 @@ struct Demo {
         of app: App, _ roles: Set<Role>, in directory: PostgresAppDirectory
     ) async throws -> NewKey {
         for old in try await directory.current().keys(of: app.number) where old.name == Self.keyName {
-            _ = try await directory.revokeKey(old.id, of: app.number)
+            _ = try await directory.revokeKey(old.id, of: app.number, recording: .ofCommand(.keyRevoked, old.id))
         }
         let new = NewKey(of: app, name: Self.keyName, roles: roles)
-        try await directory.add(new.key)
+        try await directory.add(new.key, recording: .ofCommand(.keyCreated, new.key.id))
         return new
     }
 

@@ -27,7 +27,8 @@ struct DemoCampaign {
         for topic in Self.catalogue {
             let content = try Topic.Content(
                 name: topic.name, description: nil, category: nil, isInByDefault: topic.isIn, isLocked: topic.isLocked)
-            _ = try await topics.put(try TopicSlug(topic.slug), content, in: app.number)
+            _ = try await topics.put(
+                try TopicSlug(topic.slug), content, in: app.number, recording: .ofCommand(.topicSaved, topic.slug))
         }
         guard let app = try await directory.current().apps[app.id] else { return }
         let sentAt = Timestamp.now().preceding(by: Self.age)

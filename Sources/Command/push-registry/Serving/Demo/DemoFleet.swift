@@ -48,7 +48,8 @@ struct DemoFleet {
             for segment in Self.segments {
                 _ = try await segments.put(
                     try SegmentName(segment.name), filter: segment.filter, description: segment.description, uses: [],
-                    topics: [], in: app.number, check: { _, _ in })
+                    topics: [], in: app.number, recording: .ofCommand(.segmentSaved, segment.name),
+                    check: { _, _ in })
             }
         }
     }

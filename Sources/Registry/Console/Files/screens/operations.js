@@ -12,6 +12,7 @@ import {button} from '../parts/form.js';
 import {loaded, pages} from '../parts/pages.js';
 import {table} from '../parts/table.js';
 import {copy} from '../parts/toast.js';
+import {changesPage} from './operations/changes.js';
 import {heldNotes} from './operations/held.js';
 import {appsPage, keysPage} from './operations/keys.js';
 import {policyPage} from './operations/policy.js';
@@ -23,6 +24,7 @@ const screenPages = {
   apps: {build: appsPage, isOfAll: true},
   keys: {build: keysPage, isOfApp: true},
   policy: {build: policyPage, isOfApp: true},
+  changes: {build: changesPage},
 };
 
 class OperationsScreen extends Screen {
