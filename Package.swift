@@ -180,7 +180,7 @@ let package = Package(
         .target(
             name: "RegistryTestSupport",
             dependencies: [
-                "Basics", "EmbeddedPostgres", "EventLoop", "HTTPApplication", "HTTPServer", "Migrations",
+                "Basics", "EmbeddedPostgres", "EventLoop", "HTTPApplication", "HTTPServer", "HTTPWire", "Migrations",
                 "PostgresClient", httpTypes, logging, subprocess,
             ], path: "Tests/Support/RegistryTestSupport", swiftSettings: strict),
 
