@@ -132,6 +132,7 @@ let package = Package(
                 .embedInCode("0015_create_directory_change.sql"),
                 .embedInCode("0016_add_app_deletion.sql"),
                 .embedInCode("0017_create_rollup_history.sql"),
+                .embedInCode("0018_add_console_person.sql"),
             ],
             swiftSettings: strict),
 
