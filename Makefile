@@ -46,8 +46,8 @@ check: packages ## Run the tests that need neither PostgreSQL nor a browser: wha
 	.ci/tests --filter '$(CHECK)' --skip '$(PACKAGE)'
 
 # Only tests of the console need a browser. They run alone: beside the races of other tests it takes all cores.
-test: DEBIAN_PACKAGES += chromium chromium-driver libfaketime
-test: packages .build/axe ## Run all tests, on throw-away PostgreSQL clusters and in Chromium
+test: DEBIAN_PACKAGES += chromium chromium-driver libfaketime python3-pip openssl
+test: packages .build/axe .build/canaille ## Run all tests, on throw-away PostgreSQL clusters and in Chromium
 	.ci/tests --skip '^ConsoleTests\.|$(ALONE)|$(PACKAGE)'
 	.ci/tests --skip-build --filter '$(ALONE)'
 	.ci/tests --skip-build --filter '^ConsoleTests\.'
@@ -60,6 +60,11 @@ AXE = axe-playwright-python==0.1.8
 	@mkdir -p $@.part && python3 -m pip download --quiet --no-deps --dest $@.part $(AXE) \
 		&& python3 -m zipfile --extract $@.part/*.whl $@ && rm -rf $@.part \
 		|| echo "axe-core cannot be fetched from PyPI: tests that need it are skipped"
+
+CANAILLE = canaille[oidc,front,sqlite,server]==0.3.6
+.build/canaille: # An identity provider, from PyPI, for tests of the console
+	@rm -rf $@.part && mkdir -p .build && python3 -m pip install --quiet --target $@.part '$(CANAILLE)' \
+		&& mv $@.part $@ || echo "Canaille cannot be fetched from PyPI: tests that need it are skipped"
 
 test-citus: packages ## Run the end-to-end tests on a Citus cluster, if PostgreSQL has the extension
 	@if test -f "$$(pg_config --pkglibdir)/citus.so"; then \

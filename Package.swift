@@ -132,6 +132,7 @@ let package = Package(
                 .embedInCode("0015_create_directory_change.sql"),
                 .embedInCode("0016_add_app_deletion.sql"),
                 .embedInCode("0017_create_rollup_history.sql"),
+                .embedInCode("0018_add_console_person.sql"),
                 .embedInCode("0019_create_audit_entry.sql"),
             ],
             swiftSettings: strict),
@@ -181,7 +182,7 @@ let package = Package(
         .target(
             name: "RegistryTestSupport",
             dependencies: [
-                "Basics", "EmbeddedPostgres", "EventLoop", "HTTPApplication", "HTTPServer", "Migrations",
+                "Basics", "EmbeddedPostgres", "EventLoop", "HTTPApplication", "HTTPServer", "HTTPWire", "Migrations",
                 "PostgresClient", httpTypes, logging, subprocess,
             ], path: "Tests/Support/RegistryTestSupport", swiftSettings: strict),
 

@@ -30,5 +30,6 @@ public let migrationFiles = [
     MigrationFile("0015_create_directory_change", PackageResources._015_create_directory_change_sql),
     MigrationFile("0016_add_app_deletion", PackageResources._016_add_app_deletion_sql),
     MigrationFile("0017_create_rollup_history", PackageResources._017_create_rollup_history_sql),
+    MigrationFile("0018_add_console_person", PackageResources._018_add_console_person_sql),
     MigrationFile("0019_create_audit_entry", PackageResources._019_create_audit_entry_sql),
 ]

@@ -35,6 +35,24 @@ struct SettingValueTests {
         #expect(settings.retiredShareMax == 0.2 && settings.historyRetention == .days(400))
     }
 
+    @Test func provider_needsAnIssuerAndAClient() throws {
+        #expect(try settings([:]).signIn.provider() == nil)
+        var values = ["oidcIssuer": "https://login.example.com/realms/main", "oidcClientId": "console"]
+        let standard = try #require(try settings(values).signIn.provider())
+        #expect(standard.issuer == "https://login.example.com/realms/main")
+        for missing in values.keys {
+            let some = values.filter { $0.key != missing }
+            #expect(throws: ValidationError.self) { try settings(some).signIn.provider() }
+        }
+        for issuer in ["http://login.example.com", "login", "https://a.example/?b", "https://a.example/#b"] {
+            values["oidcIssuer"] = issuer
+            #expect(throws: ValidationError.self, "\(issuer)") { try settings(values).signIn.provider() }
+        }
+        values["oidcIssuer"] = "http://localhost:8080/"
+        #expect(try settings(values).signIn.provider() != nil)
+        #expect(throws: ValidationError.self) { try settings(["oidcScopes": "profile email"]) }
+    }
+
     @Test func everyValueOfConnectionsIsApplied_whenAllAreSet() throws {
         let server = try settings([
             "trustedProxies": "10.0.0.0/8, fd00::/8,192.0.2.1", "connectionsMax": "7", "connectionsPerAddressMax": "3",

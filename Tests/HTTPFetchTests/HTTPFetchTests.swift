@@ -77,6 +77,31 @@ struct HTTPFetchTests {
         #expect(try await own.document(at: url).bytes == Array("hello".utf8))
     }
 
+    // MARK: Forms
+
+    @Test func form_isPosted_withTheSendersCredentials() async throws {
+        let server = try WebServer()
+        server.setPostHandler { body, authorization in .init(body: "\(authorization ?? "none") \(body)") }
+        let fields = [(name: "code", value: "a b&c=%"), ("name", "Zoë")]
+        let plain = try await fetch.document(at: server.url("token"), posting: PostedForm(fields))
+        #expect(String(decoding: plain.bytes, as: UTF8.self) == "none code=a%20b%26c%3d%25&name=Zo%c3%ab")
+        let sender = (name: "me", secret: "a:b %")
+        let signed = try await fetch.document(at: server.url("token"), posting: PostedForm([], as: sender))
+        let credentials = Data("me:a%3ab%20%25".utf8).base64EncodedString()
+        #expect(String(decoding: signed.bytes, as: UTF8.self) == "Basic \(credentials) ")
+    }
+
+    /// It would lead the credentials elsewhere.
+    @Test func form_isNotPostedElsewhere_whenItIsRedirected() async throws {
+        let server = try WebServer()
+        server.setPostHandler { _, _ in .init(307, fields: [("Location", "/keys")]) }
+        server.setResponse("keys", .init(body: "hello"))
+        await #expect(throws: FetchFailure.status(307)) {
+            try await fetch.document(at: server.url("token"), posting: PostedForm([]))
+        }
+        #expect(server.requests == 1)
+    }
+
     // MARK: Redirects
 
     @Test func redirect_isFollowed_toTheSameScheme_untilTheLimit() async throws {

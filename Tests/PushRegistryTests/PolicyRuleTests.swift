@@ -30,6 +30,17 @@ struct PolicyRuleTests {
             ])
     }
 
+    @Test func groups_give_theUnionOfTheirRoles() throws {
+        var draft = AppPolicy.Draft()
+        draft.consoleGroups = ["marketers": .marketing, "helpers": .support, "staff": .support]
+        let policy = try AppPolicy(draft)
+        func roles(_ groups: [String]) -> Set<Role> {
+            policy.roles(of: ConsolePerson(issuer: "https://a", subject: "1", name: "Ada", groups: groups))
+        }
+        #expect(roles(["staff", "marketers", "Helpers"]) == [.marketing, .support])
+        #expect(roles(["other"]).isEmpty && roles([]).isEmpty)
+    }
+
     @Test(arguments: ["https://app.example.com", "http://localhost:5173", "https://[::1]:8443", "*"])
     func origin_isAccepted_asBrowsersSendIt(origin: String) throws {
         var draft = AppPolicy.Draft()

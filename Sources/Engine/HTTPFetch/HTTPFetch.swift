@@ -1,3 +1,4 @@
+import Basics
 import CCurl
 import Foundation
 
@@ -6,6 +7,18 @@ public struct FetchedDocument: Hashable, Sendable {
     public let bytes: [UInt8]
     /// How long the document is fresh (`Cache-Control`); nil if the server does not say so.
     public let maxAge: Duration?
+}
+
+/// A form that is posted, with the sender's credentials for Basic authentication.
+public struct PostedForm: Sendable {
+    let body: String
+    /// `name:secret`, each form-encoded (RFC 6749, section 2.3.1); nil: no authentication.
+    let credentials: String?
+
+    public init(_ fields: [(name: String, value: String)], as sender: (name: String, secret: String)? = nil) {
+        body = FormEncoding.text(of: fields)
+        credentials = sender.map { "\(FormEncoding.text(of: $0.name)):\(FormEncoding.text(of: $0.secret))" }
+    }
 }
 
 /// Fetches a document over HTTPS with libcurl. Certificates are verified, time and size are limited, and only allowed
@@ -35,21 +48,27 @@ public struct HTTPFetch: Sendable {
     /// Fetches a document on its own thread, because libcurl blocks it for up to `timeout`. Cancellation does not
     /// interrupt the fetch.
     ///
-    /// - Parameter url: an https URL, or an http URL of this machine.
-    public func document(at url: String) async throws(FetchFailure) -> FetchedDocument {
+    /// - Parameters:
+    ///   - url: an https URL, or an http URL of this machine.
+    ///   - form: is posted. Then redirects are not followed.
+    public func document(
+        at url: String, posting form: PostedForm? = nil
+    ) async throws(FetchFailure) -> FetchedDocument {
         let result = await withCheckedContinuation { continuation in
-            let thread = Thread { continuation.resume(returning: fetch(url)) }
+            let thread = Thread { continuation.resume(returning: fetch(url, form)) }
             thread.name = "fetch"
             thread.start()
         }
         return try result.get()
     }
 
-    private func fetch(_ url: String) -> Result<FetchedDocument, FetchFailure> {
-        Result { () throws(FetchFailure) in try perform(url, with: try CurlLibrary.shared.get()) }
+    private func fetch(_ url: String, _ form: PostedForm?) -> Result<FetchedDocument, FetchFailure> {
+        Result { () throws(FetchFailure) in try perform(url, form, with: try CurlLibrary.shared.get()) }
     }
 
-    private func perform(_ url: String, with library: CurlLibrary) throws(FetchFailure) -> FetchedDocument {
+    private func perform(
+        _ url: String, _ form: PostedForm?, with library: CurlLibrary
+    ) throws(FetchFailure) -> FetchedDocument {
         var functions = library.functions
         guard let handle = functions.easy_init() else { throw .transport("libcurl cannot create a handle") }
         defer { functions.easy_cleanup(handle) }
@@ -58,13 +77,17 @@ public struct HTTPFetch: Sendable {
         let protocols = isPlain ? CURLPROTO_HTTP_ : CURLPROTO_HTTPS_
         let numbers: [(Int, Int)] = [
             (CURLOPT_NOSIGNAL_, 1), (CURLOPT_PROTOCOLS_, protocols),
-            (CURLOPT_REDIR_PROTOCOLS_, protocols), (CURLOPT_FOLLOWLOCATION_, 1),
+            (CURLOPT_REDIR_PROTOCOLS_, protocols), (CURLOPT_FOLLOWLOCATION_, form == nil ? 1 : 0),
             (CURLOPT_MAXREDIRS_, Self.redirectsMax),
             (CURLOPT_TIMEOUT_MS_, Int(timeout / .milliseconds(1))),
         ]
         var codes = numbers.map { curl_set_number_(&functions, handle, Int32($0.0), $0.1) }
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_URL_), url))
         codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_USERAGENT_), userAgent))
+        if let form { codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_COPYPOSTFIELDS_), form.body)) }
+        if let credentials = form?.credentials {
+            codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_USERPWD_), credentials))
+        }
         // This machine cannot be reached through a proxy.
         if isPlain || !peers.needCertificates {
             codes.append(curl_set_text_(&functions, handle, Int32(CURLOPT_PROXY_), ""))

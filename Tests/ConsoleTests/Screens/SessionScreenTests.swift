@@ -133,6 +133,32 @@ extension ConsoleTests {
             }
         }
 
+        @Test func formThatIsNotSaved_isThereAgain_whenAnotherTabHasSignedIn() async throws {
+            let console = try Console.shared
+            let key = console.filled.key(.admin)
+            try await console.withBrowser(expecting: ["401"]) { browser in
+                try await console.signIn(browser, key: key)
+                try await browser.show(page: "operations/policy")
+                try await browser.fill("Grace period", "11")
+                try await browser.devTools("Network.clearBrowserCookies", [:])
+                try await browser.click("Review the change")
+                try await browser.click("Save")
+                try await browser.wait(for: "document.querySelector('dialog signin-screen form')")
+                // The page hears of nothing but that it is looked at again.
+                try await browser.run(
+                    """
+                    dispatchEvent(new Event('focus'));
+                    const headers = {'Content-Type': 'application/json'};
+                    await fetch('v1/session', {method: 'POST', headers, body: JSON.stringify({key: arguments[0]})});
+                    """, .string(key))
+                #expect(try await browser.run("return document.querySelector('main').checkVisibility()") == false)
+                try await browser.run("dispatchEvent(new Event('focus'))")
+                try await browser.wait(for: "document.querySelector('main').checkVisibility()")
+                try await browser.click("Review the change")
+                try await browser.wait(for: "document.querySelector('dialog td ins')?.textContent.includes('11')")
+            }
+        }
+
         @Test func endOfTheSession_isAnnounced_andShown() async throws {
             try await Console.shared.visit("audience") { browser, _ in
                 // The service says twice that the session ends now, and then that it has ended.

@@ -24,6 +24,7 @@ extension EndToEnd {
             "installationsPerUser": 3,
             "webPushHosts": ["ntfy.sh", "*.example.org", "localhost:8443"],
             "feedbackBreaker": ["count": 500, "share": 0.1],
+            "consoleGroups": ["marketers": "marketing", "a group = \u{1F4E3}": "support"],
         ]
 
         private static let secret = "c2VjcmV0LW9mLXRoZS1hcHAtb2YtMzItYnl0ZXMhISE"
@@ -94,6 +95,33 @@ extension EndToEnd {
             ] as [(JSON, String)] {
                 let refused = try await app.send("PATCH", "", ["feedbackBreaker": body], by: .role(.admin))
                 #expect(refused.status == 400 && refused.faults == ["/feedbackBreaker/" + fault], "\(refused.text)")
+            }
+        }
+
+        @Test func groups_areChangedOneByOne_byAPatch() async throws {
+            let app = try await RegistryApp.make(policy: ["consoleGroups": ["a": "marketing", "b": "support"]])
+            func groups(_ method: String, _ body: JSON) async throws -> JSON {
+                let changed = try await app.send(method, "", body, by: .role(.admin))
+                let read = try await app.send("GET", "", by: .role(.admin)).json["consoleGroups"]
+                #expect(changed.status == 200 && changed.json["consoleGroups"] == read, "\(changed.text)")
+                return read
+            }
+            let patch: JSON = ["consoleGroups": ["a": .null, "b": "admin", "c": "sender"]]
+            #expect(try await groups("PATCH", patch) == ["b": "admin", "c": "sender"])
+            #expect(try await groups("PATCH", ["grace": "P6D"]) == ["b": "admin", "c": "sender"])
+            #expect(try await groups("PATCH", ["consoleGroups": .null]) == [:])
+            #expect(try await groups("PUT", ["consoleGroups": ["d": "service"]]) == ["d": "service"])
+            #expect(try await groups("PUT", [:]) == [:])
+            let many = JSON.object(Dictionary(uniqueKeysWithValues: (0...100).map { ("g\($0)", "support") }))
+            for (body, fault) in [
+                (["a": "client"], "/a unknown-value"), (["a": "Admin"], "/a unknown-value"),
+                (["a": ["admin"]], "/a wrong-type"), (["": "admin"], "/ out-of-range"), ([], " wrong-type"),
+                (many, " too-many"), (.object([String(repeating: "g", count: 257): "admin"]), "out-of-range"),
+            ] as [(JSON, String)] {
+                let refused = try await app.send("PUT", "", ["consoleGroups": body], by: .role(.admin))
+                #expect(refused.status == 400 && refused.faults.count == 1, "\(refused.text)")
+                #expect(refused.faults.first?.hasPrefix("/consoleGroups") == true)
+                #expect(refused.faults.first?.hasSuffix(fault) == true, "\(refused.faults)")
             }
         }
 

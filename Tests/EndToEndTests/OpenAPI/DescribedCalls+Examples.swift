@@ -15,8 +15,8 @@ extension DescribedCalls {
         "sendAccepted", "sendReceipts", "getMessage", "listMessages", "breakDownMessage", "getTimeline",
         "listUndelivered", "listChanges", "logOutInstallation", "logOutUser", "endSession", "deleteSegment",
         "deleteTopic", "deleteInstallation", "eraseUser", "createKey", "listKeys", "getCaller", "listAudit",
-        "listServerAudit", "listCleanUpRuns",
-        "signIn", "getSession", "getConsoleHealth", "getRates", "signOut", "revokeKey", "getHealth", "getReadiness",
+        "listServerAudit", "listCleanUpRuns", "beginSignIn", "endSignIn", "signIn", "getSession", "getConsoleHealth",
+        "getRates", "signOut", "revokeKey", "getHealth", "getReadiness",
         "getMetrics", "getDescription", "getErrors", "getLinks", "deleteApp",
     ]
 
@@ -46,7 +46,7 @@ extension DescribedCalls {
             id, text: hasBody ? body.text : nil, path: path,
             query: isDeletion ? "confirm=\(path["app"] ?? "")" : try query(of: id),
             by: try credential(for: id), fields: (hasBody ? [("Content-Type", type)] : []) + fields(for: id))
-        #expect((200..<300).contains(response.status), "\(id) \(response.text)")
+        #expect((200..<400).contains(response.status), "\(id) \(response.text)")
     }
 
     private func path(for id: String, _ example: JSON) -> [String: String] {

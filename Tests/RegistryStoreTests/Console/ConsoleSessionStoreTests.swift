@@ -48,6 +48,38 @@ struct ConsoleSessionStoreTests {
         }
     }
 
+    private func person(_ subject: String, signIn: UInt8) -> ConsoleSession.Credential {
+        .person(
+            ConsolePerson(issuer: "https://login.example.com", subject: subject, name: "Ada", groups: ["a", "b,\"c"]),
+            signIn: sha256(signIn))
+    }
+
+    @Test func sessionOfAPerson_isReadAsItWasAdded_andASignInAddsOne() async throws {
+        try await withStore { store, _ in
+            let session = ConsoleSession(person("ada", signIn: 9), at: start)
+            let added = (
+                try await store.add(session, sha256: sha256(1)), try await store.add(session, sha256: sha256(2))
+            )
+            #expect(added == (true, false))
+            #expect(try await store.session(sha256(1)) == session)
+            #expect(try await store.session(sha256(2)) == nil)
+        }
+    }
+
+    @Test func sessionsOfAPerson_areBounded_apartFromThoseOfOthers() async throws {
+        try await withStore { store, stores in
+            try await store.add(ConsoleSession(.adminKey(proof: [1]), at: start), sha256: sha256(0))
+            try await store.add(ConsoleSession(person("bob", signIn: 0), at: start), sha256: sha256(255))
+            for number in 1...UInt8(PostgresConsoleSessionStore.sessionsMax + 10) {
+                let session = ConsoleSession(person("ada", signIn: number), at: after(Int64(number)))
+                try await store.add(session, sha256: sha256(number))
+            }
+            let rows = try await stores.sql("SELECT count(*) FROM console_session WHERE subject = 'ada'")
+            #expect(try rows[0].decode(0, as: Int64.self) == PostgresConsoleSessionStore.sessionsMax)
+            for byte: UInt8 in [0, 255] { #expect(try await store.session(sha256(byte)) != nil, "\(byte)") }
+        }
+    }
+
     @Test func sessionsOfAKey_areBounded_byThoseUsedLast() async throws {
         try await withStore { store, stores in
             try await store.add(ConsoleSession(.key("b"), at: start), sha256: sha256(0))

@@ -84,6 +84,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let consolePage: ConsolePage
     private let consoleOrigin: ConsoleOrigin
     private let codes: OneTimeCodes
+    private let provider: IdentityProvider?
     private let process = ServingProcess()
     private let keyUses = KeyUseLog()
     let breakers = OpenBreakers()
@@ -99,8 +100,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
     init(
         _ database: Database, _ sessions: ServiceSessions, _ audiences: AudienceSettings,
         _ bodyLimits: BodyLimits, limits: CallLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
-        consoleOrigin: ConsoleOrigin, codes: OneTimeCodes, shutdown: ShutdownFlag, metrics: PrometheusRegistry,
-        logger: Logger,
+        consoleOrigin: ConsoleOrigin, codes: OneTimeCodes, provider: IdentityProvider?, shutdown: ShutdownFlag,
+        metrics: PrometheusRegistry, logger: Logger,
         makeAccessLog: @escaping @Sendable () -> AccessLog
     ) throws {
         let audienceConfiguration = try database.audienceConfiguration(audiences)
@@ -148,6 +149,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
         consolePage = ConsolePage()
         self.consoleOrigin = consoleOrigin
         self.codes = codes
+        self.provider = provider
         self.logger = logger
         hasReadDatabase = audiences.readDatabaseURL != nil
         schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
@@ -176,7 +178,8 @@ struct LoopAssembly: Service, CustomStringConvertible {
             metrics: { [metrics] in metrics.render() },
             console: Console(
                 page: consolePage, sessions: PostgresConsoleSessionStore(postgres: parts.postgres),
-                origin: consoleOrigin, codes: codes, rates: { [metrics, process] in process.rates(metrics) }),
+                origin: consoleOrigin, codes: codes, provider: provider,
+                rates: { [metrics, process] in process.rates(metrics) }),
             logger: logger)
         return service.application(observers: [makeAccessLog(), RequestMetrics(metrics)])
     }
@@ -244,6 +247,7 @@ struct LoopAssembly: Service, CustomStringConvertible {
                 group.addTask { await SigningKeyRotation(postgres: folding).run() }
                 group.addTask { await ConsoleSessionSweep(postgres: folding).run() }
                 group.addTask { await keySets.run() }
+                if let provider { group.addTask { await provider.run() } }
                 group.addTask { await makePartitions() }
                 group.addTask { await removeApps() }
             }

@@ -30,6 +30,7 @@ struct RegistryServer {
     func run(demo: Bool) async throws {
         // Invalid settings end the start before a database is created.
         let configuration = try httpConfiguration()
+        let provider = try settings.signIn.provider()
         guard !demo || settings.databaseURL == nil else {
             throw ValidationError(
                 "--demo creates a key that reads tokens, so it works only with the embedded PostgreSQL. Remove --demo "
@@ -37,7 +38,7 @@ struct RegistryServer {
         }
         let database = try await Database.start(settings, logger: logger)
         do {
-            try await serve(database, configuration, demo: demo)
+            try await serve(database, configuration, provider, demo: demo)
             try await database.stop()
         } catch {
             try await database.stop()
@@ -45,7 +46,10 @@ struct RegistryServer {
         }
     }
 
-    private func serve(_ database: Database, _ configuration: HTTPServerConfiguration, demo: Bool) async throws {
+    private func serve(
+        _ database: Database, _ configuration: HTTPServerConfiguration, _ provider: IdentityProviderSettings?,
+        demo: Bool
+    ) async throws {
         let admin = try AdminKeyStore(settings, isEmbedded: database.embedded != nil).key()
         let applied = try await database.migrate()
         if !applied.isEmpty { logger.notice("migrated", metadata: ["applied": "\(applied.count)"]) }
@@ -78,7 +82,11 @@ struct RegistryServer {
                 CurlKeySetFetcher(allowsPrivateAddresses: settings.allowsPrivateAddresses), logger: logger),
             consoleOrigin: ConsoleOrigin(
                 configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
-            codes: codes, shutdown: shutdown, metrics: metrics, logger: logger
+            codes: codes,
+            // The operator names the provider, so it may have a private address.
+            provider: provider.map {
+                IdentityProvider($0, CurlKeySetFetcher(allowsPrivateAddresses: true), logger: logger)
+            }, shutdown: shutdown, metrics: metrics, logger: logger
         ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
         var configuration = configuration
         DescriptorLimit.apply(

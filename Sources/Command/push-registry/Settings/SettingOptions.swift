@@ -74,10 +74,13 @@ struct ServingOptions: ParsableArguments {
     @OptionGroup(title: "Limits of an address") var addressLimits: SettingOptions<Setting.AddressLimits>
     @OptionGroup(title: "Audiences") var audiences: SettingOptions<Setting.Audiences>
     @OptionGroup(title: "Key sets") var keySets: SettingOptions<Setting.KeySets>
+    @OptionGroup(title: "Sign-in to the console") var signIn: SettingOptions<Setting.SignIn>
 
     var texts: [String: String] {
-        [service.texts, connections.texts, sizes.texts, addressLimits.texts, audiences.texts, keySets.texts]
-            .reduce(into: [:]) { $0.merge($1) { own, _ in own } }
+        [
+            service.texts, connections.texts, sizes.texts, addressLimits.texts, audiences.texts, keySets.texts,
+            signIn.texts,
+        ].reduce(into: [:]) { $0.merge($1) { own, _ in own } }
     }
 }
 

@@ -15,7 +15,7 @@ extension Setting {
     /// Every setting. Flags, variables, the file, help texts and `push-registry config` follow this table.
     static let all =
         Common.settings + Service.settings + Connections.settings + Sizes.settings + AddressLimits.settings
-        + Audiences.settings + KeySets.settings + NightJob.settings
+        + Audiences.settings + KeySets.settings + SignIn.settings + NightJob.settings
 
     /// Every subcommand has these.
     enum Common: SettingGroup {
@@ -177,6 +177,33 @@ extension Setting {
                 SettingValue("refused|allowed", "refused or allowed", { ["refused": false, "allowed": true][$0] }) {
                     $0.allowsPrivateAddresses = $1
                 })
+        ]
+    }
+
+    /// The identity provider by which people sign in to the console.
+    enum SignIn: SettingGroup {
+        static let settings = [
+            Setting(
+                "oidcIssuer", default: "(people sign in with keys)",
+                "The issuer of the OpenID provider by which people sign in to the console",
+                .text("url") { $0.signIn.issuer = $1 }),
+            Setting(
+                "oidcClientId", default: "(none)", "The console's client id at the provider",
+                .text("id") { $0.signIn.clientID = $1 }),
+            Setting(
+                "oidcClientSecret", default: "(a public client)", "The console's client secret at the provider",
+                .text("secret") { $0.signIn.clientSecret = $1 }, hasFlag: false, isSecret: true),
+            Setting(
+                "oidcScopes", default: "openid profile email", "The scopes that the console asks for",
+                SettingValue(
+                    "scopes", "scopes with spaces between them, openid among them",
+                    { $0.split(separator: " ").contains("openid") ? $0 : nil }, { $0.signIn.scopes = $1 })),
+            Setting(
+                "oidcGroupsClaim", default: "groups", "The claim of the ID token with a person's groups",
+                .text("name") { $0.signIn.groupsClaim = $1 }),
+            Setting(
+                "oidcAdminGroup", default: "(none)", "The group that may do in the console what the admin key may",
+                .text("group") { $0.signIn.adminGroup = $1 }),
         ]
     }
 

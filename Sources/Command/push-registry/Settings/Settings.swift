@@ -1,3 +1,4 @@
+import ArgumentParser
 import HTTPServer
 import HTTPWire
 import Logging
@@ -32,6 +33,7 @@ struct Settings: Sendable {
     /// Whether `jwksURL` may lead to private networks and to this machine. The administrator of an app sets the URL and
     /// need not be the operator of the service.
     var allowsPrivateAddresses = false
+    var signIn = SignInSettings()
     /// The largest share of an app's active and suspect installations that a run of the night job may retire, 0 to 1.
     var retiredShareMax = CleanUpBreaker.standardShare
     var historyRetention = ISO8601Duration.days(400)
@@ -68,6 +70,36 @@ struct Settings: Sendable {
 
     var callLimits: CallLimits {
         CallLimits(guesses: failedAuthentications.unlessZero, receipts: receipts.unlessZero)
+    }
+}
+
+/// The identity provider of the console.
+struct SignInSettings: Sendable {
+    var issuer: String?
+    var clientID: String?
+    var clientSecret: String?
+    var groupsClaim = ""
+    var adminGroup: String?
+    var scopes = ""
+
+    /// Nil: people sign in with keys alone.
+    ///
+    /// - Throws: `ValidationError`.
+    func provider() throws -> IdentityProviderSettings? {
+        switch (issuer, clientID) {
+        case (nil, nil): return nil
+        case (let issuer?, let clientID?):
+            do throws(InvalidValue) {
+                return try IdentityProviderSettings(
+                    issuer: issuer, clientID: clientID, clientSecret: clientSecret, groupsClaim: groupsClaim,
+                    adminGroup: adminGroup, scopes: scopes)
+            } catch {
+                throw ValidationError("The issuer (--oidc-issuer) is not valid: \(error.detail)")
+            }
+        default:
+            throw ValidationError(
+                "Sign-in by an identity provider requires both --oidc-issuer and --oidc-client-id.")
+        }
     }
 }
 

@@ -21,9 +21,12 @@ import './screens/world.js';
 
 document.documentElement.lang = language;
 
-/** The one-time code of a sign-in link; it leaves the address at once. */
-const code = /^#code=(.+)$/.exec(location.hash)?.[1];
-if (code) history.replaceState(null, '', location.pathname);
+/** The one-time code of a sign-in link, or why the identity provider's sign-in failed; they leave the address at once. */
+const [, code, notice] = /^#(?:code=(.+)|sign-in=([a-z-]+))$/.exec(location.hash) ?? [];
+// The identity provider leads back to the page without the fragment that the visitor came with.
+const fragment = sessionStorage.getItem('fragment') ?? '';
+sessionStorage.removeItem('fragment');
+if (code || notice || !location.hash) history.replaceState(null, '', location.pathname + fragment);
 
 async function start() {
   try {
@@ -32,6 +35,7 @@ async function start() {
     if (!code || error.status === undefined) return replace(document.body, h('main', {}, failurePanel(error, start)));
     session.linkFault = error;
   }
+  session.notice = notice;
   session.addEventListener('change', show);
   follow(show);
 }

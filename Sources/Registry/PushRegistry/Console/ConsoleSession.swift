@@ -16,6 +16,8 @@ public struct ConsoleSession: Hashable, Sendable {
         case key(String)
         /// The admin key. The proof shows that it is the configured one.
         case adminKey(proof: [UInt8])
+        /// The account at the identity provider of the console, and the digest of the sign-in there.
+        case person(ConsolePerson, signIn: [UInt8])
     }
 
     public let credential: Credential
@@ -45,12 +47,44 @@ public struct ConsoleSession: Hashable, Sendable {
     public func needsRecord(ofUseAt now: Timestamp) -> Bool { lastUsedAt.advanced(by: Self.useInterval) <= now }
 }
 
+/// A person whom the identity provider of the console has signed in.
+public struct ConsolePerson: Hashable, Sendable {
+    public static let groupsMax = 1_000
+    public static let groupScalarsMax = 256
+
+    /// The provider's `iss`: another provider's `subject` is somebody else.
+    public let issuer: String
+    /// The provider's `sub`: 1 to 128 visible ASCII characters.
+    public let subject: String
+    /// For people to read.
+    public let name: String
+    /// What the provider said at the sign-in.
+    public let groups: [String]
+
+    public init(issuer: String, subject: String, name: String, groups: [String]) {
+        self.issuer = issuer
+        self.subject = subject
+        self.name = name
+        self.groups = groups
+    }
+}
+
+extension AppPolicy {
+    /// What the groups of a person give on the app.
+    public func roles(of person: ConsolePerson) -> Set<Role> {
+        consoleGroups.isEmpty ? [] : Set(person.groups.compactMap { consoleGroups[$0] })
+    }
+}
+
 /// Stores sessions of the console by the SHA-256 of the cookie's value.
 ///
 /// - Throws: every call throws `StoreError`.
 public protocol ConsoleSessionStore: Sendable {
-    /// Adds a session. Of the sessions of its key, only the `sessionsMax` that were used last stay.
-    func add(_ session: ConsoleSession, sha256: [UInt8]) async throws
+    /// Adds a session. Of the sessions of its key or person, only the `sessionsMax` that were used last stay.
+    ///
+    /// - Returns: false if the sign-in at the identity provider has a session already; then nothing is added.
+    @discardableResult
+    func add(_ session: ConsoleSession, sha256: [UInt8]) async throws -> Bool
 
     /// The stored session, which may have ended.
     func session(_ sha256: [UInt8]) async throws -> ConsoleSession?

@@ -22,6 +22,7 @@ extension AppPolicy {
         /// In canonical form.
         public var webPushHosts: [String]?
         public var feedbackBreaker: BreakerSetting?
+        public var consoleGroups: [String: Role] = [:]
 
         public init() {}
 
@@ -51,7 +52,7 @@ extension AppPolicy {
 extension AppPolicy.Draft {
     /// Members that contradict each other or cannot work.
     public var faults: [AppPolicy.Fault] {
-        intervalFaults + originFaults + hostFaults + messageFaults + breakerFaults
+        intervalFaults + originFaults + hostFaults + messageFaults + breakerFaults + groupFaults
             + limitFaults(rateLimits.perKey, at: "/rateLimits/perKey")
             + limitFaults(rateLimits.perAddress, at: "/rateLimits/perAddress")
     }
@@ -112,6 +113,15 @@ extension AppPolicy.Draft {
                     detail: "This must be above 0 and at most 1."))
         }
         return faults
+    }
+
+    private var groupFaults: [AppPolicy.Fault] {
+        guard consoleGroups.count > AppPolicy.consoleGroupsMax else { return [] }
+        return [
+            .init(
+                pointer: "/consoleGroups", code: "too-many",
+                detail: "At most \(AppPolicy.consoleGroupsMax) groups are allowed.")
+        ]
     }
 
     private func limitFaults(_ limit: AppPolicy.RateLimit?, at pointer: String) -> [AppPolicy.Fault] {

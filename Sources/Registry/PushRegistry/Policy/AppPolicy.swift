@@ -75,6 +75,10 @@ public struct AppPolicy: Hashable, Sendable {
         }
     }
 
+    /// The role that each group of the console's identity provider gives its members. Never `client`.
+    public var consoleGroups: [String: Role] { draft.consoleGroups }
+    public static let consoleGroupsMax = 100
+
     /// How long an installation of each provider may stay silent.
     public struct Staleness: Hashable, Sendable {
         /// The providers that the administrator set; the others have their defaults.

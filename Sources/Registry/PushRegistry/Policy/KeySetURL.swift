@@ -1,4 +1,5 @@
-/// The URL of an identity provider's key set (RFC 7517). It must be https, or http to this machine for development.
+/// The URL of an identity provider's key set (RFC 7517), or another one of its URLs. It must be https, or http to this
+/// machine for development.
 public struct KeySetURL: Hashable, Sendable {
     public static let bytesMax = 2_048
     /// The hosts that are allowed with http.

@@ -33,6 +33,7 @@ struct PolicyMember: Sendable {
         .installationsPerUser,
         .webPushHosts,
         .feedbackBreaker,
+        .consoleGroups,
     ]
 
     /// A path to a member of the draft.
@@ -194,6 +195,33 @@ extension PolicyMember {
         writer.object { writer in
             writer.member("count", breaker.count)
             writer.member("share", breaker.share)
+        }
+    }
+
+    private static let consoleRoles = Role.allCases.filter { $0 != .client }
+
+    private static let consoleGroups = PolicyMember("consoleGroups", \.consoleGroups, default: [:]) {
+        value, groups, _ in
+        for (name, value) in value.object()?.members ?? [] {
+            if !(1...ConsolePerson.groupScalarsMax).contains(name.unicodeScalars.count) {
+                value.refuse(
+                    .outOfRange, "The name of a group has 1 to \(ConsolePerson.groupScalarsMax) characters.")
+            } else if value.kind == .null {
+                groups[name] = nil
+            } else if let text = value.string(scalarsMax: Device.textScalarsMax) {
+                groups[name] = consoleRoles.first { $0.rawValue == text }
+                if groups[name] == nil {
+                    let names = consoleRoles.map(\.rawValue).joined(separator: ", ")
+                    value.refuse(.unknownValue, "This must be a role of people: \(names).")
+                }
+            }
+        }
+    } write: { policy, writer in
+        writer.object { writer in
+            for (group, role) in policy.consoleGroups.sorted(by: { $0.key < $1.key }) {
+                writer.name(group)
+                writer.string(role.rawValue)
+            }
         }
     }
 

@@ -27,6 +27,11 @@ struct Audit: Sendable {
         }
     }
 
+    /// Logs a sign-in by the console's identity provider that failed.
+    func signInFailed(_ reason: String, in request: ServerRequest) {
+        log("authentication failed", ["reason": "\(reason)"], nil, request)
+    }
+
     /// Logs a read of many installations.
     func read(_ what: String, _ more: Logger.Metadata, by call: AppCall, in request: ServerRequest) {
         log(what, more, call.caller, request)
@@ -48,6 +53,7 @@ struct Audit: Sendable {
             "route": "\(request.routePattern)", "requestId": "\(request.requestID)",
         ]
         if let caller { metadata["actor"] = "\(caller.actor)" }
+        if let person = caller?.person { metadata["person"] = "\(person.name)" }
         // A path segment that is not a valid app id is not logged.
         if request.routePattern.contains("{app}"), let app = try? AppID(request.parameters["app"]) {
             metadata["app"] = "\(app)"

@@ -5,15 +5,17 @@ import PushRegistry
 
 /// The authenticated caller.
 final class Caller: Sendable {
-    /// Whether the credential is the admin key, which has all roles on all apps.
+    /// Whether the credential is the admin key, or a person of the group that has its rights: all roles on all apps.
     let isServerAdmin: Bool
     let roles: Roles
-    /// The app that the credential belongs to; nil for the admin key.
+    /// The app that the credential belongs to; nil for the admin key, and for a person outside of an app's calls.
     let app: AppNumber?
     /// The id of the API key, or of the key that signed the JWT.
     let keyID: String?
     /// The verified JWT; nil for a key.
     let user: UserToken?
+    /// Who has signed in to the console by the identity provider; nil for another credential.
+    let person: ConsolePerson?
     /// The role in events and in the audit log: the key's first one.
     private let namedRole: Role
 
@@ -30,6 +32,20 @@ final class Caller: Sendable {
 
     private static let rolesByRank: [Role] = [.admin, .service, .client, .sender, .marketing, .support]
 
+    /// - Parameter app: that the roles are for; nil for a call outside of the apps.
+    convenience init(_ person: ConsolePerson, _ roles: Set<Role>, of app: AppNumber?) {
+        let roles = Roles(roles)
+        self.init(
+            isServerAdmin: false, roles: roles.contains(.admin) ? .all : roles, app: app, keyID: nil, user: nil,
+            person: person, namedRole: .admin)
+    }
+
+    /// A person of the group that has the rights of the admin key.
+    static func serverAdmin(_ person: ConsolePerson) -> Caller {
+        Caller(
+            isServerAdmin: true, roles: .all, app: nil, keyID: nil, user: nil, person: person, namedRole: .admin)
+    }
+
     convenience init(_ token: UserToken, of app: AppNumber) {
         self.init(
             isServerAdmin: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token,
@@ -37,13 +53,15 @@ final class Caller: Sendable {
     }
 
     private init(
-        isServerAdmin: Bool, roles: Roles, app: AppNumber?, keyID: String?, user: UserToken?, namedRole: Role
+        isServerAdmin: Bool, roles: Roles, app: AppNumber?, keyID: String?, user: UserToken?,
+        person: ConsolePerson? = nil, namedRole: Role
     ) {
         self.isServerAdmin = isServerAdmin
         self.roles = roles
         self.app = app
         self.keyID = keyID
         self.user = user
+        self.person = person
         self.namedRole = namedRole
     }
 
@@ -61,9 +79,10 @@ final class Caller: Sendable {
     /// Whether the caller may read any user's installations.
     var readsAllUsers: Bool { has(any: [.service, .support]) }
 
-    /// The actor of an event: role and key id, never the user.
+    /// The actor of an event: role and key id, or the person in the console; never the user.
     var actor: String {
-        keyID.map { "\(namedRole.rawValue):\($0)" } ?? "admin"
+        if let person { return "person:\(person.subject)" }
+        return keyID.map { "\(namedRole.rawValue):\($0)" } ?? "admin"
     }
 }
 
@@ -89,7 +108,7 @@ extension RegistryService {
         _ request: ServerRequest, on appID: AppID? = nil, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) async throws -> (Caller, DirectorySnapshot) {
         let directory = try await currentDirectory(for: request)
-        let found = try await fetchingMissingKey {
+        let found = try await keySets.fetchingMissingKey {
             try caller(request, on: appID, lateness: lateness, in: directory)
         }
         return (found, directory)
@@ -106,7 +125,7 @@ extension RegistryService {
     private func caller(
         _ request: ServerRequest, on appID: AppID?, lateness: ISO8601Duration, in directory: DirectorySnapshot
     ) throws -> Caller {
-        if case .session(let session) = authentication { return try caller(of: session, in: directory).caller }
+        if case .session(let session) = authentication { return try caller(of: session, on: appID, in: directory) }
         let (bytes, now) = (try credential(request), Timestamp.now())
         if let known = verifiedKeys.caller(of: bytes, in: directory, at: now) { return known }
         let credential = String(decoding: bytes, as: UTF8.self)
@@ -163,7 +182,7 @@ extension RegistryService {
         _ request: ServerRequest, allowing roles: Roles, lateness: ISO8601Duration
     ) async throws -> AppCall {
         let directory = try await currentDirectory(for: request)
-        return try await fetchingMissingKey {
+        return try await keySets.fetchingMissingKey {
             try authorized(request, allowing: roles, lateness: lateness, in: directory)
         }
     }

@@ -14,13 +14,14 @@ struct UserTokenVerifier: Sendable {
 
     let keys: UserTokenKeys
     let policy: AppPolicy
+    var bytesMax = Self.bytesMax
 
     /// - Parameter lateness: how long after its expiry a JWT is still accepted, for calls that were queued offline.
     func verify(
         _ token: String, at now: Timestamp, lateness: ISO8601Duration = ISO8601Duration(seconds: 0)
     ) throws(UserTokenFault) -> UserToken {
         guard !keys.isEmpty else { throw .noKeys }
-        let parts = try UserTokenParts(token)
+        let parts = try UserTokenParts(token, bytesMax: bytesMax)
         let key = try signer(of: parts)
         let claims = try UserClaims(parts.payload, sessionExpiryClaim: policy.sessionExpiryClaim)
         try check(claims, at: now, lateness: lateness)
@@ -42,7 +43,7 @@ struct UserTokenVerifier: Sendable {
     /// Whether another key could verify a refused JWT: its `kid` is unknown, or it has none.
     func mayNeedAnotherKey(_ token: String, refusedFor fault: UserTokenFault) -> Bool {
         guard [.noKeys, .unknownKey, .badSignature].contains(fault),
-            let header = (try? UserTokenParts(token)).flatMap({ try? UserTokenHeader($0.header) })
+            let header = (try? UserTokenParts(token, bytesMax: bytesMax)).flatMap({ try? UserTokenHeader($0.header) })
         else { return false }
         return header.keyID.map { !keys.hasKey(id: $0) } ?? true
     }
@@ -72,8 +73,8 @@ struct UserTokenParts {
     /// The signed text: the first two parts, not decoded.
     let signingInput: [UInt8]
 
-    init(_ token: String) throws(UserTokenFault) {
-        guard token.utf8.count <= UserTokenVerifier.bytesMax else { throw .malformed }
+    init(_ token: String, bytesMax: Int) throws(UserTokenFault) {
+        guard token.utf8.count <= bytesMax else { throw .malformed }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Base64URL(String(parts[0])), let payload = Base64URL(String(parts[1])),
             let signature = Base64URL(String(parts[2]))

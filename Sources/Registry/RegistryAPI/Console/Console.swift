@@ -8,23 +8,26 @@ public struct Console: Sendable {
     let sessions: any ConsoleSessionStore
     let origin: ConsoleOrigin
     let codes: OneTimeCodes
+    let provider: IdentityProvider?
     let rates: @Sendable () -> ProcessCounts
     let now: @Sendable () -> Timestamp
 
     /// - Parameters:
     ///   - page: shared by all event loops.
     ///   - codes: shared by all event loops.
+    ///   - provider: shared by all event loops; nil if people sign in by keys alone.
     ///   - rates: what this process did since its start.
     ///   - now: the clock of sessions.
     public init(
         page: ConsolePage, sessions: any ConsoleSessionStore, origin: ConsoleOrigin, codes: OneTimeCodes,
-        rates: @escaping @Sendable () -> ProcessCounts,
+        provider: IdentityProvider? = nil, rates: @escaping @Sendable () -> ProcessCounts,
         now: @escaping @Sendable () -> Timestamp = { .now() }
     ) {
         self.page = page
         self.sessions = sessions
         self.origin = origin
         self.codes = codes
+        self.provider = provider
         self.rates = rates
         self.now = now
     }
@@ -47,7 +50,7 @@ extension RegistryService {
     var consoleCalls: [Route] { ownConsoleCalls + Self.table.compactMap(forSession) }
 
     /// The calls that only the console has.
-    var ownConsoleCalls: [Route] { [getSession, signIn, signOut, consoleHealth, consoleRates] }
+    var ownConsoleCalls: [Route] { [getSession, signIn, signOut, beginSignIn, endSignIn, consoleHealth, consoleRates] }
 
     /// The route of `/v1` for the caller of a session: the same handler, of a service that authenticates by the
     /// session. Nil for a route that takes no credential.

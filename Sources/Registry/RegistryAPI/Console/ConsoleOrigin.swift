@@ -36,7 +36,8 @@ public struct ConsoleOrigin: Sendable {
         return sender.lowercased() == own
     }
 
-    private func origin(of head: RequestHead) -> String? {
+    /// The origin at which a browser sees the console.
+    func origin(of head: RequestHead) -> String? {
         configured ?? head.authority.map { (usesTLS ? "https://" : "http://") + $0.lowercased() }
     }
 

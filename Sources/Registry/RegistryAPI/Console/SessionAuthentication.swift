@@ -12,11 +12,10 @@ enum Authentication: Sendable {
     case session(ConsoleSession)
 }
 
-/// Who is signed in.
-struct SignedInPerson {
-    let caller: Caller
-    /// Nil for the admin key.
-    let key: APIKey?
+/// What the groups of a person give on an app.
+struct Grant {
+    let app: App
+    let roles: Set<Role>
 }
 
 extension RegistryService {
@@ -40,39 +39,98 @@ extension RegistryService {
 
     /// The caller of a session, by the directory.
     ///
-    /// - Throws: `APIError.signedOut` if the key of the session was revoked or has expired.
+    /// - Parameter id: the app in the path.
+    /// - Throws: `APIError.signedOut` if the key of the session was revoked or has expired, or if the person's groups
+    ///   give nothing on any app.
     func caller(
-        of session: ConsoleSession, in directory: DirectorySnapshot
-    ) throws(APIError) -> SignedInPerson {
-        guard case .key(let id) = session.credential else { return SignedInPerson(caller: .serverAdmin, key: nil) }
-        let now = Timestamp.now()
-        guard let key = directory.key(id), key.isValid(at: now) else { throw .signedOut }
-        keyUses.record(id, at: now)
-        return SignedInPerson(caller: Caller(key), key: key)
+        of session: ConsoleSession, on id: AppID? = nil, in directory: DirectorySnapshot
+    ) throws(APIError) -> Caller {
+        switch session.credential {
+        case .adminKey: return .serverAdmin
+        case .key(let id):
+            let now = Timestamp.now()
+            guard let key = directory.key(id), key.isValid(at: now) else { throw .signedOut }
+            keyUses.record(id, at: now)
+            return Caller(key)
+        case .person(let person, _): return try caller(of: person, on: id, in: directory)
+        }
+    }
+
+    private func caller(
+        of person: ConsolePerson, on id: AppID?, in directory: DirectorySnapshot
+    ) throws(APIError) -> Caller {
+        guard let settings = console.provider?.settings, settings.issuer == person.issuer else { throw .signedOut }
+        if settings.isServerAdmin(person) { return .serverAdmin(person) }
+        if let app = id.flatMap({ directory.apps[$0] }) {
+            let roles = app.policy.roles(of: person)
+            if !roles.isEmpty { return Caller(person, roles, of: app.number) }
+        }
+        let grants = directory.grants(of: person)
+        guard let first = grants.first else { throw .signedOut }
+        return Caller(
+            person, grants.reduce(into: []) { $0.formUnion($1.roles) }, of: grants.count == 1 ? first.app.number : nil)
     }
 }
 
 extension JSONWriter {
-    static var signedOut: JSONWriter {
+    /// `{roles, provider?}`.
+    static func signedOut(_ provider: IdentityProvider?) -> JSONWriter {
         var writer = JSONWriter()
-        writer.object { $0.member("roles", [String]()) }
+        writer.object { writer in
+            writer.member("roles", [String]())
+            writer.provider(provider)
+        }
         return writer
     }
 
-    /// `{app?, roles, name, expiresAt, idleUntil}`.
-    init(_ session: ConsoleSession, _ person: SignedInPerson, in directory: DirectorySnapshot) {
+    /// `{app?, apps?, roles, name, expiresAt, idleUntil, provider?}`. A person with several apps has `apps`, and in
+    /// `roles` those of all of them.
+    init(
+        _ session: ConsoleSession, of caller: Caller, _ provider: IdentityProvider?, in directory: DirectorySnapshot
+    ) {
         self.init()
+        let key = caller.keyID.flatMap { directory.key($0) }
+        let grants = caller.isServerAdmin ? [] : caller.person.map(directory.grants) ?? []
         object { writer in
-            if let key = person.key { writer.member("app", directory.id(of: key.app)?.rawValue) }
-            writer.member("roles", person.key.map { $0.roles.map(\.rawValue).sorted() } ?? [Role.admin.rawValue])
-            writer.member("name", person.key?.name ?? "admin")
+            if let app = caller.app { writer.member("app", directory.id(of: app)?.rawValue) }
+            if grants.count > 1 {
+                writer.name("apps")
+                writer.array { writer in for grant in grants { writer.grant(grant) } }
+            }
+            let roles = key?.roles ?? grants.reduce(into: []) { $0.formUnion($1.roles) }
+            writer.member("roles", (caller.isServerAdmin ? [.admin] : roles).map(\.rawValue).sorted())
+            writer.member("name", key?.name ?? caller.person?.name ?? "admin")
             writer.member("expiresAt", session.expiresAt.description)
             writer.member("idleUntil", session.idleUntil.description)
+            writer.provider(provider)
+        }
+    }
+
+    private mutating func grant(_ grant: Grant) {
+        object { writer in
+            writer.member("app", grant.app.id.rawValue)
+            writer.member("roles", grant.roles.map(\.rawValue).sorted())
+        }
+    }
+
+    /// By which the page offers to sign in.
+    private mutating func provider(_ provider: IdentityProvider?) {
+        guard let settings = provider?.settings else { return }
+        name("provider")
+        object { writer in
+            writer.member("issuer", settings.issuer)
+            writer.member("groupsClaim", settings.groupsClaim)
         }
     }
 }
 
 extension DirectorySnapshot {
+    /// The apps on which the groups of a person give a role, in the order of their ids.
+    func grants(of person: ConsolePerson) -> [Grant] {
+        apps.values.map { Grant(app: $0, roles: $0.policy.roles(of: person)) }.filter { !$0.roles.isEmpty }
+            .sorted { $0.app.id.rawValue < $1.app.id.rawValue }
+    }
+
     /// Also of an app whose policy cannot be used.
     func id(of number: AppNumber) -> AppID? {
         app(number)?.id ?? unusable.values.first { $0.number == number }?.id

@@ -18,15 +18,16 @@ extension RegistryService {
         Route(.get, Self.sessionPattern) { request in
             guard let (_, session) = try await session(of: request) else { return signedOut(request) }
             let directory = try await directory.current()
-            guard let person = try? caller(of: session, in: directory) else { return signedOut(request) }
-            return .json(JSONWriter(session, person, in: directory))
+            guard let caller = try? caller(of: session, in: directory) else { return signedOut(request) }
+            return .json(JSONWriter(session, of: caller, console.provider, in: directory))
         }
     }
 
     /// The browser forgets the cookie of a session that has ended.
     private func signedOut(_ request: ServerRequest) -> ServerResponse {
         let hasCookie = SessionCookie(request.head) != nil
-        return .json(JSONWriter.signedOut, fields: hasCookie ? [.setCookie: SessionCookie.removal] : [:])
+        return .json(
+            JSONWriter.signedOut(console.provider), fields: hasCookie ? [.setCookie: SessionCookie.removal] : [:])
     }
 
     /// Exchanges a key, or the code of a link, for a session. A former session of the browser ends.
@@ -41,16 +42,17 @@ extension RegistryService {
             }
             let session = ConsoleSession(credential, at: console.now())
             // The key of a code, or the presented one, may be revoked.
-            guard let person = try? caller(of: session, in: directory) else { throw APIError.endedKey }
-            guard person.caller.roles != [.client] else {
+            guard let caller = try? caller(of: session, in: directory) else { throw APIError.endedKey }
+            guard caller.roles != [.client] else {
                 throw RefusedCall(
                     .forbidden("This key is for apps and may be published: it cannot sign in. Use another key."),
-                    person.caller)
+                    caller)
             }
             if let former = SessionCookie(request.head) { try await console.sessions.remove(former.sha256) }
             try await console.sessions.add(session, sha256: cookie.sha256)
-            audit.changed("signed in to the console", [:], by: person.caller, in: request)
-            return .json(JSONWriter(session, person, in: directory), fields: [.setCookie: cookie.field])
+            audit.changed("signed in to the console", [:], by: caller, in: request)
+            return .json(
+                JSONWriter(session, of: caller, console.provider, in: directory), fields: [.setCookie: cookie.field])
         }
         // The key is in the body.
         return route.admitting { _ in ServerResponse(.continue) }

@@ -19,12 +19,9 @@ struct SessionCookie {
 
     /// The cookie of a request; nil if there is none of this form.
     init?(_ head: RequestHead) {
-        guard let field = head[.cookie] else { return nil }
-        let prefix = Self.name + "="
-        let pairs = field.split(separator: ";").map { $0.drop { $0 == " " } }
-        guard let pair = pairs.first(where: { $0.hasPrefix(prefix) }) else { return nil }
-        let value = String(pair.dropFirst(prefix.count))
-        guard value.utf8.count == 43, let bytes = Base64URL(value)?.bytes, bytes.count == 32 else { return nil }
+        guard let value = head.cookie(Self.name), value.utf8.count == 43, let bytes = Base64URL(value)?.bytes,
+            bytes.count == 32
+        else { return nil }
         self.value = value
     }
 
@@ -53,4 +50,12 @@ struct SessionCookie {
 extension SessionCookie: CustomStringConvertible, CustomReflectable {
     var description: String { "‹session›" }
     var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension RequestHead {
+    /// The value of the first cookie of this name.
+    func cookie(_ name: String) -> String? {
+        let pairs = self[.cookie]?.split(separator: ";").map { $0.drop { $0 == " " } } ?? []
+        return pairs.first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
+    }
 }

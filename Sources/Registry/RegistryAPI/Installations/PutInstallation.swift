@@ -20,7 +20,7 @@ extension RegistryService {
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
-            let (accepted, call) = try await fetchingMissingKey(first: current === last ? first : nil) {
+            let (accepted, call) = try await keySets.fetchingMissingKey(first: current === last ? first : nil) {
                 try registration(request, in: current, &isCounted)
             }
             return try await register(accepted, ifDirectoryIs: nil, in: call)

@@ -18,11 +18,12 @@ extension RegistryService {
 extension JSONWriter {
     /// `{roles, keyId?, name?, userId?, sessionId?, expiresAt?}`.
     ///
-    /// - Parameter key: nil for a JWT and for the admin key.
+    /// - Parameter key: nil for a JWT, the admin key, and a person.
     fileprivate init(_ caller: Caller, _ key: APIKey?) {
         self.init()
         let user = caller.user
-        let roles = key?.roles ?? (user == nil ? [.admin] : [.client])
+        let roles =
+            key?.roles ?? (caller.has(any: .admin) ? [.admin] : Set(Role.allCases.filter { caller.roles.contains($0) }))
         let expiresAt = key?.expiresAt ?? user?.expiresAt
         object { writer in
             writer.member("roles", roles.map(\.rawValue).sorted())
@@ -30,6 +31,7 @@ extension JSONWriter {
                 writer.member("keyId", key.id)
                 writer.member("name", key.name)
             }
+            if let person = caller.person { writer.member("name", person.name) }
             if let user { writer.member("userId", user.owner.userID.rawValue) }
             if let session = user?.owner.session { writer.member("sessionId", session.id.rawValue) }
             if let expiresAt { writer.member("expiresAt", expiresAt.description) }

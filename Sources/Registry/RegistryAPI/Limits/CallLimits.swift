@@ -23,6 +23,9 @@ public final class CallLimits: Sendable {
     /// Sign-ins to the console that fail: an admin key that a person chose might be guessed.
     private static let failedSignIns = AppPolicy.RateLimit(rate: 0.2, burst: 10)
 
+    /// Sign-ins by the console's identity provider, which each cost a call of the provider.
+    private static let providedSignIns = AppPolicy.RateLimit(rate: 1, burst: 30)
+
     private let guesses: AppPolicy.RateLimit?
     private let receipts: AppPolicy.RateLimit?
     private let senders = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
@@ -30,6 +33,7 @@ public final class CallLimits: Sendable {
     private let guessers = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let loggedFailures = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let signIns = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
+    private let providedSignIns = Locked(TokenBuckets<IPAddress>(countMax: bucketsMax))
     private let start = ContinuousClock.now
 
     /// - Parameters:
@@ -60,7 +64,7 @@ public final class CallLimits: Sendable {
     func admit(_ caller: Caller, from address: IPAddress, to app: App) throws(APIError) {
         let limits = app.policy.rateLimits
         if let limit = limits.perKey, caller.user == nil {
-            try take(Name(app: app.number, caller: .key(caller.keyID)), limit)
+            try take(Name(app: app.number, caller: .key(caller.keyID ?? caller.person?.subject)), limit)
         }
         try admit(from: address, to: app)
     }
@@ -86,6 +90,14 @@ public final class CallLimits: Sendable {
         let now = ContinuousClock.now - start
         let wait = signIns.withLock { $0.take(address.network, limit: Self.failedSignIns, at: now) }
         if let wait { throw .tooManySignIns(retryAfter: wait) }
+    }
+
+    /// Counts a sign-in by the console's identity provider.
+    ///
+    /// - Returns: whether the limit admits it.
+    func admitsProvidedSignIn(from address: IPAddress) -> Bool {
+        let now = ContinuousClock.now - start
+        return providedSignIns.withLock { $0.take(address.network, limit: Self.providedSignIns, at: now) } == nil
     }
 
     /// Counts a credential that did not verify. One that verifies is never counted or refused: many callers may share

@@ -20,7 +20,7 @@ extension RegistryService {
                 } catch is DirectoryChanged {}
             }
             let current = try await currentDirectory(for: request)
-            let reader = try await fetchingMissingKey(first: current === last ? first : nil) {
+            let reader = try await keySets.fetchingMissingKey(first: current === last ? first : nil) {
                 try notificationReader(request, in: current, &isCounted)
             }
             return try await waitingNotifications(for: reader, request, ifDirectoryIs: nil)

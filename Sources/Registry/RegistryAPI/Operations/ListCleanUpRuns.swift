@@ -17,6 +17,10 @@ extension RegistryService {
             guard caller.has(any: [.admin]) else {
                 throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
             }
+            guard caller.isServerAdmin || caller.app != nil else {
+                throw RefusedCall(
+                    .forbidden("Your groups make you an admin of several apps: this requires a key of one."), caller)
+            }
             let page = try PageRequest(
                 request, sizes: 1...Self.cleanUpRunsMax, standard: Self.cleanUpRunsStandard
             ) { text in Int32(text).flatMap { $0 > 0 ? $0 : nil } }

@@ -4,8 +4,8 @@ import PushRegistry
 
 /// Sessions of the console in PostgreSQL.
 public struct PostgresConsoleSessionStore: ConsoleSessionStore {
-    /// Sessions of one key; another sign-in ends the one that was not used for the longest time. So the table is
-    /// bounded by the number of keys.
+    /// Sessions of one key or person; another sign-in ends the one that was not used for the longest time. So the table
+    /// is bounded by the number of keys and people.
     static let sessionsMax: Int64 = 100
 
     private let postgres: PostgresClient
@@ -14,16 +14,19 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
         self.postgres = postgres
     }
 
-    public func add(_ session: ConsoleSession, sha256: [UInt8]) async throws {
-        var (keyID, proof) = (String?.none, [UInt8]?.none)
+    @discardableResult
+    public func add(_ session: ConsoleSession, sha256: [UInt8]) async throws -> Bool {
+        var (keyID, proof, person, signIn) = (String?.none, [UInt8]?.none, ConsolePerson?.none, [UInt8]?.none)
         switch session.credential {
         case .key(let id): keyID = id
         case .adminKey(let bytes): proof = bytes
+        case .person(let named, let digest): (person, signIn) = (named, digest)
         }
-        _ = try await execute(
+        let added = try await execute(
             PostgresStatement(
-                ConsoleSessionStatements.add, sha256, keyID, proof, session.createdAt.postgres,
-                session.lastUsedAt.postgres, Self.sessionsMax))
+                ConsoleSessionStatements.add, sha256, session.createdAt.postgres, session.lastUsedAt.postgres, keyID,
+                proof, person?.issuer, person?.subject, person?.name, person?.groups, signIn, Self.sessionsMax))
+        return !added.isEmpty
     }
 
     public func session(_ sha256: [UInt8]) async throws -> ConsoleSession? {
@@ -49,10 +52,16 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
 extension ConsoleSession {
     /// Nil for a row without a credential, which the table's constraint excludes.
     fileprivate init?(_ row: PostgresRow) throws {
-        let keyID = try row.decode(0, as: String?.self).map(Credential.key)
-        let proof = try row.decode(1, as: [UInt8]?.self).map(Credential.adminKey)
-        guard let credential = keyID ?? proof else { return nil }
-        self.init(credential, createdAt: Timestamp(try row.decode(2)), lastUsedAt: Timestamp(try row.decode(3)))
+        let keyID = try row.decode(2, as: String?.self).map(Credential.key)
+        let proof = try row.decode(3, as: [UInt8]?.self).map(Credential.adminKey)
+        let person = try row.decode(4, as: String?.self).map { issuer in
+            Credential.person(
+                ConsolePerson(
+                    issuer: issuer, subject: try row.decode(5), name: try row.decode(6), groups: try row.decode(7)),
+                signIn: try row.decode(8))
+        }
+        guard let credential = keyID ?? proof ?? person else { return nil }
+        self.init(credential, createdAt: Timestamp(try row.decode(0)), lastUsedAt: Timestamp(try row.decode(1)))
     }
 }
 

@@ -27,6 +27,8 @@ package struct PolicyDocument: Codable {
     var webPushHosts: [String]?
     /// Without members: off. The column has no null, which would be an absent member.
     var feedbackBreaker: Breaker?
+    /// Roles by group.
+    var consoleGroups: [String: String]?
 
     struct Limit: Codable {
         var rate: Double
@@ -67,6 +69,7 @@ package struct PolicyDocument: Codable {
             case .off: Breaker()
             case .limits(let breaker): Breaker(count: breaker.count, share: breaker.share)
             }
+        consoleGroups = draft.consoleGroups.isEmpty ? nil : draft.consoleGroups.mapValues(\.rawValue)
     }
 
     init(text: String) throws {
@@ -105,6 +108,7 @@ package struct PolicyDocument: Codable {
             guard let count = stored.count, let share = stored.share else { return .off }
             return .limits(FeedbackBreaker(count: count, share: share))
         }
+        draft.consoleGroups = (consoleGroups ?? [:]).compactMapValues(Role.init)
         return try AppPolicy(draft)
     }
 

@@ -3,6 +3,7 @@ import EventLoop
 import HTTPApplication
 import HTTPServer
 import HTTPTypes
+import HTTPWire
 import Logging
 
 /// An HTTP server on a port of 127.0.0.1 with a response for each path, such as an identity provider with its key set.
@@ -31,8 +32,12 @@ public final class WebServer: Sendable {
     private let server: HTTPServer
     private let state: State
 
+    /// Responds to a POST by its body and its field `Authorization`.
+    public typealias PostHandler = @Sendable (_ body: String, _ authorization: String?) -> Response
+
     private final class State: Sendable {
         let responses = Locked<[String: Response]>([:])
+        let posts = Locked<PostHandler?>(nil)
         let requests = Locked(0)
     }
 
@@ -43,9 +48,8 @@ public final class WebServer: Sendable {
         let server = try HTTPServer(
             configuration, loops: [loop], logger: Logger(label: "web") { _ in SwiftLogNoOpLogHandler() }
         ) { _ in
-            let route = Route(.get, "/{path}") { request in
+            @Sendable func send(_ response: Response) async throws -> ServerResponse {
                 state.requests.withLock { $0 += 1 }
-                let response = state.responses.withLock { $0[request.parameters["path"]] } ?? Response(404)
                 if response.isNeverSent { try await loop.sleep(for: .seconds(60)) }
                 var fields = HTTPFields()
                 for (name, value) in response.fields {
@@ -53,7 +57,18 @@ public final class WebServer: Sendable {
                 }
                 return ServerResponse(.init(code: response.status), fields: fields, body: .bytes(response.body))
             }
-            return Application(router: Router([route]))
+            let gets = ["", ".well-known/"].map { folder in
+                Route(.get, "/\(folder){path}") { request in
+                    let path = folder + request.parameters["path"]
+                    return try await send(state.responses.withLock { $0[path] } ?? Response(404))
+                }
+            }
+            let post = Route(.post, "/{path}", bodyBytesMax: 64 * 1_024) { request in
+                let body = String(decoding: try request.body, as: UTF8.self)
+                let respond = state.posts.withLock { $0 }
+                return try await send(respond?(body, request.head[.authorization]) ?? Response(404))
+            }
+            return Application(router: Router(gets + [post]))
         }
         (self.server, self.state) = (server, state)
         Task { await server.run() }
@@ -71,6 +86,9 @@ public final class WebServer: Sendable {
 
     /// `http://127.0.0.1:port/path`.
     public func url(_ path: String, scheme: String = "http") -> String { "\(scheme)://127.0.0.1:\(port)/\(path)" }
+
+    /// Sets the response to POSTs; without, they get 404.
+    public func setPostHandler(_ respond: @escaping PostHandler) { state.posts.withLock { $0 = respond } }
 
     /// Sets the response for a path; paths without one respond with 404.
     public func setResponse(_ path: String, _ response: Response) {

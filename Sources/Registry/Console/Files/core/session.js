@@ -1,8 +1,9 @@
 // Who is signed in, and which app is shown.
 //
 // `session.roles`, `session.app`, `session.name`, `session.expiresAt`, `session.idleUntil`. The admin key belongs to no
-// app: `session.app` is then the app that was chosen in the header, or null before one is. Keys are never stored here:
-// the service keeps the session in a cookie that scripts cannot read.
+// app, and a person may have several: `session.app` is then the app that was chosen in the header, or null before one
+// is, and the roles are those of this app. `session.provider` is the identity provider, if people may sign in by one.
+// Keys are never stored here: the service keeps the session in a cookie that scripts cannot read.
 
 import {call, now, sessionEvents} from './client.js';
 
@@ -25,6 +26,10 @@ class Session extends EventTarget {
   apps = [];
   /** Whether there are more. */
   hasMoreApps = false;
+  /** `[{app, roles}]` of a person with several apps. */
+  grants = null;
+  /** `{issuer, groupsClaim}` */
+  provider = null;
   /** Whether the last session was ended by the service, not by the person. */
   hasEnded = false;
   #timer = null;
@@ -41,6 +46,12 @@ class Session extends EventTarget {
   /** Asks the service for the session of the cookie. */
   async restore() {
     await this.#enter(await call('GET', '/v1/session'));
+  }
+
+  /** Continues with the session that another tab has begun. */
+  async follow() {
+    const response = await call('GET', '/v1/session');
+    if (response.data.roles.length > 0 && !this.isSignedIn) await this.#enter(response);
   }
 
   /** @param credential `{app, key}`, `{key}` for the admin key, or `{code}` of a link. */
@@ -63,17 +74,22 @@ class Session extends EventTarget {
   }
 
   choose(app) {
-    this.app = app;
+    this.#show(app);
     sessionStorage.setItem('app', app);
     this.#changed();
   }
 
   async loadApps() {
-    const {data} = await call('GET', firstApps);
-    this.apps = data.apps.map((app) => app.app);
-    this.hasMoreApps = data.next !== null;
+    const {apps, next} = this.grants ? {apps: this.grants, next: null} : (await call('GET', firstApps)).data;
+    this.apps = apps.map((app) => app.app);
+    this.hasMoreApps = next !== null;
     const last = sessionStorage.getItem('app');
-    this.app = this.apps.includes(last) || (last && this.hasMoreApps) ? last : this.apps[0] ?? null;
+    this.#show(this.apps.includes(last) || (last && this.hasMoreApps) ? last : this.apps[0] ?? null);
+  }
+
+  #show(app) {
+    this.app = app;
+    if (this.grants) this.roles = this.grants.find((grant) => grant.app === app).roles;
   }
 
   async #enter({data}) {
@@ -112,6 +128,8 @@ class Session extends EventTarget {
   #set(body) {
     this.roles = body.roles;
     this.choosesApp = body.roles.length > 0 && !body.app;
+    this.grants = body.apps ?? null;
+    this.provider = body.provider ?? this.provider;
     this.app = body.app ?? null;
     this.name = body.name ?? '';
     this.expiresAt = body.expiresAt ?? null;

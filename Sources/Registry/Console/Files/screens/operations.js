@@ -17,10 +17,13 @@ import {heldNotes} from './operations/held.js';
 import {appsPage, keysPage} from './operations/keys.js';
 import {policyPage} from './operations/policy.js';
 
-/** Pages that need an app are `isOfApp`; those that need the admin key `isOfAll`. */
+/**
+ * Pages that need an app are `isOfApp`; those that need the rights of the admin key `isOfAll`; `isOfOne` are those that
+ * a person with several apps cannot have.
+ */
 const screenPages = {
   health: {build: healthPage},
-  runs: {build: runsPage},
+  runs: {build: runsPage, isOfOne: true},
   apps: {build: appsPage, isOfAll: true},
   keys: {build: keysPage, isOfApp: true},
   policy: {build: policyPage, isOfApp: true},
@@ -29,7 +32,9 @@ const screenPages = {
 
 class OperationsScreen extends Screen {
   start() {
-    const allowed = Object.keys(screenPages).filter((name) => !screenPages[name].isOfAll || session.choosesApp);
+    const isAllowed = ({isOfAll, isOfOne}) =>
+      session.grants ? !isOfAll && !isOfOne : !isOfAll || session.choosesApp;
+    const allowed = Object.keys(screenPages).filter((name) => isAllowed(screenPages[name]));
     const name = allowed.includes(this.parts[0]) ? this.parts[0] : allowed[0];
     const link = (page, props) => h('a', {href: href('operations', page), ...props}, t(`ops.page.${page}`));
     this.append(

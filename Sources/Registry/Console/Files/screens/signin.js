@@ -1,10 +1,11 @@
-// The sign-in, with a key of an app or the admin key. The key goes to the service once and is not kept.
+// The sign-in, at the identity provider, or with a key of an app or the admin key. The key goes to the service once and
+// is not kept.
 
 import {h, replace} from '../core/dom.js';
 import {failureText} from '../core/panels.js';
 import {Screen} from '../core/screen.js';
 import {session} from '../core/session.js';
-import {t} from '../core/text.js';
+import {hasText, t} from '../core/text.js';
 import {field} from '../parts/form.js';
 
 class SignInScreen extends Screen {
@@ -21,12 +22,24 @@ class SignInScreen extends Screen {
       h('p', {class: 'brand'}, t('app.title')),
       h('h1', {tabindex: '-1'}, t('nav.signin')),
       session.hasEnded && h('p', {class: 'note', role: 'alert'}, t('session.ended')),
+      session.notice && h('p', {class: 'note', role: 'alert'}, noticeText(session.notice)),
+      session.provider && h('div', {class: 'actions'}, this.#link()),
       h('p', {class: 'lead'}, t('signin.lead')),
       this.#field.node,
       h('div', {class: 'actions'}, this.#button),
       h('p', {class: 'hint'}, t('signin.whence'))));
+    addEventListener('focus', () => session.follow().catch(() => {}), {signal: this.signal});
     if (session.linkFault) this.#field.fault(t('signin.link'));
-    session.linkFault = null;
+    session.linkFault = session.notice = null;
+  }
+
+  /** In front of a form that is not saved, another tab goes to the provider. */
+  #link() {
+    const isInFront = this.closest('dialog') !== null;
+    return h('a', {
+      class: 'button primary', href: 'v1/sign-in', target: isInFront ? '_blank' : null,
+      onclick: () => isInFront || sessionStorage.setItem('fragment', location.hash),
+    }, t('signin.provider', {host: new URL(session.provider.issuer).host}));
   }
 
   async #submit() {
@@ -50,6 +63,11 @@ class SignInScreen extends Screen {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   }
+}
+
+function noticeText(notice) {
+  const key = `signin.notice.${notice}`;
+  return t(hasText(key) ? key : 'signin.notice.failed', {claim: session.provider?.groupsClaim ?? ''});
 }
 
 customElements.define('signin-screen', SignInScreen);

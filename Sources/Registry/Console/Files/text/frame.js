@@ -14,6 +14,26 @@ export const frameTexts = {
     'The session has ended. Sign in again: your filter is still here.',
     'Die Sitzung ist beendet. Melden Sie sich wieder an: Ihr Filter ist noch da.',
   ],
+  'signin.provider': ['Sign in with {host}', 'Anmelden mit {host}'],
+  'signin.notice.denied': [
+    'Your identity provider did not sign you in.', 'Ihr Identitätsanbieter hat Sie nicht angemeldet.',
+  ],
+  'signin.notice.failed': [
+    'The sign-in failed, or took longer than 10 minutes. Try again.',
+    'Die Anmeldung ist gescheitert oder hat länger als 10 Minuten gedauert. Versuchen Sie es erneut.',
+  ],
+  'signin.notice.unavailable': [
+    'Your identity provider does not respond. Try again later, or sign in with a key.',
+    'Ihr Identitätsanbieter antwortet nicht. Versuchen Sie es später, oder nehmen Sie einen Schlüssel.',
+  ],
+  'signin.notice.no-role': [
+    'None of your groups has a role here. They were read from the claim {claim} of your identity provider.',
+    'Keine Ihrer Gruppen hat hier eine Rolle. Gelesen wurde der Claim {claim} Ihres Identitätsanbieters.',
+  ],
+  'signin.notice.too-many': [
+    'Too many people sign in at once. Try again in a minute.',
+    'Zu viele Personen melden sich zugleich an. Versuchen Sie es in einer Minute erneut.',
+  ],
   'signin.lead': [
     'With a key of your app, or with the admin key.',
     'Mit einem Schlüssel Ihrer App oder mit dem Schlüssel der Verwaltung.',

@@ -205,6 +205,7 @@ export const operationsTexts = {
   'ops.member.jwtAudience': ['Audience', 'Empfänger (Audience)'],
   'ops.member.sessionExpiryClaim': ['Claim of the session’s end', 'Claim mit dem Ende der Sitzung'],
   'ops.member.allowIncompleteTokens': ['Allow incomplete JWTs', 'Unvollständige JWTs erlauben'],
+  'ops.member.consoleGroups': ['Groups of people in the console', 'Gruppen von Personen in der Konsole'],
   'ops.member.allowedOrigins': ['Allowed origins', 'Erlaubte Herkünfte'],
   'ops.member.webPushHosts': ['Web Push services', 'Web-Push-Dienste'],
   'ops.member.rateLimits.perKey': ['Calls of a key', 'Aufrufe eines Schlüssels'],
@@ -236,6 +237,11 @@ export const operationsTexts = {
   'ops.hint.allowIncompleteTokens': [
     'These JWTs stay valid after a logout.', 'Diese JWTs gelten nach einer Abmeldung weiter.',
   ],
+  'ops.hint.consoleGroups': [
+    'One a line: the group at your identity provider = a role, such as marketing.',
+    'Eine je Zeile: die Gruppe bei Ihrem Identitätsanbieter = eine Rolle, etwa marketing.',
+  ],
+  'ops.notMap': ['Each line needs a name, = and a value.', 'Jede Zeile braucht einen Namen, = und einen Wert.'],
   'ops.hint.allowedOrigins': ['One a line; * allows all.', 'Eine je Zeile; * erlaubt alle.'],
   'ops.hint.webPushHosts': ['One host a line; *.domain allows all below it.', 'Ein Host je Zeile; *.domain erlaubt alle darunter.'],
   'ops.hint.rateLimits.perKey': ['Empty: no limit.', 'Leer: keine Grenze.'],

@@ -7,19 +7,19 @@ struct MissingKey: Error {
     let fault: UserTokenFault
 }
 
-extension RegistryService {
-    /// Authorizes a request. If a key is missing, fetches the key set and authorizes the request once more.
+extension ProviderKeySets {
+    /// Verifies a JWT. If a key is missing, fetches the key set and verifies once more.
     ///
     /// - Parameter first: the result of the first attempt, if there was one already.
-    /// - Throws: `APIError.invalidUserToken`, `.keySetUnavailable`; what `authorize` throws.
+    /// - Throws: `APIError.invalidUserToken`, `.keySetUnavailable`; what `verify` throws.
     func fetchingMissingKey<Value>(
-        first: Result<Value, any Error>? = nil, _ authorize: () throws -> Value
+        first: Result<Value, any Error>? = nil, _ verify: () throws -> Value
     ) async throws -> Value {
         do {
-            return try first?.get() ?? authorize()
+            return try first?.get() ?? verify()
         } catch let missing as MissingKey {
-            switch await keySets.fetchMissingKey(of: missing.app) {
-            case .fetched: return try authorize()
+            switch await fetchMissingKey(of: missing.app) {
+            case .fetched: return try verify()
             case .refused: throw APIError.invalidUserToken(missing.fault)
             case .unavailable(let wait): throw APIError.keySetUnavailable(retryAfter: wait)
             }

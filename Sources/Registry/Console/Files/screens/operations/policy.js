@@ -166,7 +166,7 @@ const memberGroups = {
     ...of('text', ['jwtIssuer', 'jwtAudience', 'sessionExpiryClaim'], 256), ...of('flag', ['allowIncompleteTokens']),
   ],
   access: [
-    ...of('lines', ['allowedOrigins', 'webPushHosts']), ...of('limit', ['rateLimits.perKey', 'rateLimits.perAddress']),
+    ...of('map', ['consoleGroups']), ...of('lines', ['allowedOrigins', 'webPushHosts']), ...of('limit', ['rateLimits.perKey', 'rateLimits.perAddress']),
   ],
 };
 
@@ -190,8 +190,13 @@ export function differing(before, after) {
 
 /** A JSON Merge Patch (RFC 7396) with the new values. */
 export function patchOf(changes) {
-  return applied({}, changes);
+  const partial = (change) => (change.member.kind === 'map' ? {...change, after: mapPatch(change)} : change);
+  return applied({}, changes.map(partial));
 }
+
+/** A member of an object stays in a patch, unless it is null. */
+const mapPatch = ({before, after}) =>
+  ({...Object.fromEntries(Object.keys(before ?? {}).map((name) => [name, null])), ...after});
 
 /** A policy with some members changed. */
 export function applied(policy, changes) {
@@ -270,6 +275,16 @@ const editors = {
       }
     }};
   },
+  /** A line for each name: the name, `=` and the value. */
+  map(value) {
+    const node = area(mapLines(value).join('\n'));
+    return {node, read: () => Object.fromEntries(
+      node.value.split('\n').filter((line) => line.trim()).map((line) => {
+        const [, name, text] = /^(.+)=([^=]+)$/.exec(line) ?? [];
+        if (!name) throw new Unreadable(t('ops.notMap'));
+        return [name.trim(), text.trim()];
+      }))};
+  },
   limit(value) {
     const [rate, burst] = [numeric(value?.rate, {step: 'any'}), numeric(value?.burst, {'aria-label': t('ops.burst')})];
     return {node: h('div', {class: 'row'}, rate, t('ops.perSecond'), burst, t('ops.burst')), read: () => {
@@ -279,6 +294,8 @@ const editors = {
     }};
   },
 };
+
+const mapLines = (value) => Object.entries(value).map(([name, text]) => `${name} = ${text}`);
 
 /** Kinds whose `null` is the service's default. For the others an empty control is. */
 const resettable = ['duration', 'flag', 'count'];
@@ -309,6 +326,7 @@ function valueText({kind}, value) {
     }
     case 'flag': return t(`value.${value}`);
     case 'lines': return value.join(', ');
+    case 'map': return mapLines(value).join(', ') || t('views.none');
     case 'limit': return `${number(value.rate)} ${t('ops.perSecond')} ${number(value.burst)} ${t('ops.burst')}`;
     case 'json': return JSON.stringify(value);
     default: return typeof value === 'number' ? number(value) : value;
