@@ -1,4 +1,5 @@
--- Who changed what: apps and their policies, keys, segments and topics; erasures, repairs of feedback, undone clean-ups.
+-- Who changed what: apps and their policies, keys, segments and topics; erasures, repairs of feedback, undone
+-- clean-ups.
 
 -- On the coordinator, as the rows whose changes it records: one transaction writes both.
 CREATE TABLE audit_entry (
@@ -13,6 +14,8 @@ CREATE TABLE audit_entry (
     -- The names of the changed members, without their values.
     members text[] NOT NULL,
     actor text NOT NULL,
+    -- The name of a person whom the identity provider of the console has signed in.
+    person text,
     roles text[] NOT NULL,
     -- NULL: a command.
     request_id text

@@ -53,6 +53,9 @@ struct ProviderSignInTests {
                     lines.contains { $0.contains(message) }
                 }
             }
+            let entry = try await app.send("GET", "/audit?limit=1", by: .role(.admin)).json["entries"].array.first
+            #expect(entry?["action"] == "segment.saved" && entry?["actor"] == "person:ada-1")
+            #expect(entry?["actorName"] == "Ada" && entry?["roles"] == ["marketing"])
             let log = app.registry.service.command.log
             #expect(!log.contains(visitor.value) && !log.contains(request["state"] ?? "") && !log.contains("eyJ"))
             let end = try await visitor.send("DELETE", "/console/v1/session")

@@ -31,7 +31,7 @@ struct AuditCommand: AsyncParsableCommand {
 
 extension RecordedAuditEntry {
     fileprivate func line(in snapshot: DirectorySnapshot) -> String {
-        let name = entry.keyName(in: snapshot).map { " (\($0))" } ?? ""
+        let name = entry.actorName(in: snapshot).map { " (\($0))" } ?? ""
         let members = entry.members.isEmpty ? "" : "  " + entry.members.joined(separator: ",")
         return "\(at)  \(entry.actor)\(name)  \(entry.action)  \(entry.target)\(members)"
     }

@@ -30,21 +30,25 @@ public struct AuditEntry: Hashable, Sendable {
     /// of an erasure the id of its receipt.
     public let target: String
     public let members: [String]
-    /// A role and a key's id, `admin` for the admin key, or `cli:` and the user of the system.
+    /// A role and a key's id, `person:` and the `sub` of a person in the console, `admin` for the admin key, or `cli:`
+    /// and the user of the system.
     public let actor: String
+    /// The name of a person in the console, at that time; nil for a key and a command.
+    public let person: String?
     /// The roles of the actor; empty for a command.
     public let roles: [String]
     /// Nil for a command.
     public let requestID: String?
 
     public init(
-        _ action: String, _ target: String, members: [String] = [], actor: String, roles: [String] = [],
-        requestID: String? = nil
+        _ action: String, _ target: String, members: [String] = [], actor: String, person: String? = nil,
+        roles: [String] = [], requestID: String? = nil
     ) {
         self.action = action
         self.target = target
         self.members = members
         self.actor = actor
+        self.person = person
         self.roles = roles
         self.requestID = requestID
     }

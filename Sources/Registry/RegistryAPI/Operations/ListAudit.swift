@@ -65,15 +65,16 @@ extension JSONWriter {
         member("target", entry.target)
         member("members", entry.members)
         member("actor", entry.actor)
-        member("actorName", entry.keyName(in: directory))
+        member("actorName", entry.actorName(in: directory))
         member("roles", entry.roles)
         member("requestId", entry.requestID)
     }
 }
 
 extension AuditEntry {
-    /// The name of the actor's key; nil if no key acted, and of a revoked key that is forgotten.
-    package func keyName(in directory: DirectorySnapshot) -> String? {
+    /// The name of the person or of the actor's key; nil if none acted, and of a revoked key that is forgotten.
+    package func actorName(in directory: DirectorySnapshot) -> String? {
+        if let person { return person }
         let parts = actor.split(separator: ":", maxSplits: 1).map(String.init)
         return parts.count == 2 && Role(rawValue: parts[0]) != nil ? directory.key(parts[1])?.name : nil
     }

@@ -32,13 +32,14 @@ package enum AuditStatements {
     /// - Parameter app: nil for a change of no app that exists.
     package static func add(_ entry: AuditEntry, of app: AppNumber?) -> PostgresStatement {
         PostgresStatement(
-            addSQL, app?.rawValue, entry.action, entry.target, entry.members, entry.actor, entry.roles, entry.requestID)
+            addSQL, app?.rawValue, entry.action, entry.target, entry.members, entry.actor, entry.roles, entry.requestID,
+            entry.person)
     }
 
     private static let addSQL = PreparedSQL(
         """
-        INSERT INTO audit_entry (app_id, action, target, members, actor, roles, request_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        INSERT INTO audit_entry (app_id, action, target, members, actor, roles, request_id, person)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         """)
 
     /// GET …/audit: up to `limit` entries before the number `before`.
@@ -55,7 +56,7 @@ package enum AuditStatements {
     private static func page(_ condition: PostgresSQL) -> PreparedSQL {
         PreparedSQL(
             """
-            SELECT id, at, action, target, members, actor, roles, request_id FROM audit_entry
+            SELECT id, at, action, target, members, actor, person, roles, request_id FROM audit_entry
             WHERE \(sql: condition) AND ($1::text IS NULL OR action = $1) AND ($2::text IS NULL OR actor = $2)
                 AND id < $3
             ORDER BY id DESC LIMIT $4
@@ -82,7 +83,7 @@ extension RecordedAuditEntry {
         self.init(
             number: number, at: at,
             entry: AuditEntry(
-                action, target, members: try reader.next(), actor: try reader.next(), roles: try reader.next(),
-                requestID: try reader.next()))
+                action, target, members: try reader.next(), actor: try reader.next(), person: try reader.next(),
+                roles: try reader.next(), requestID: try reader.next()))
     }
 }
