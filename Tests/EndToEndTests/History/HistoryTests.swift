@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
