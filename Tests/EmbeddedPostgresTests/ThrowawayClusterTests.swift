@@ -16,28 +16,6 @@ struct ThrowawayClusterTests {
         #expect(!ProcessTable.isAlive(processID))
     }
 
-    @Test func with_leavesNothing_whenBodyThrows() async throws {
-        struct Failure: Error {
-            let folder: String
-        }
-        let failure = await #expect(throws: Failure.self) {
-            try await ThrowawayCluster.with(logger: silent) { throw Failure(folder: clusterFolder($0)) }
-        }
-        let folder = try #require(failure?.folder)
-        #expect(FileStatus(folder) == nil)
-    }
-
-    @Test func with_leavesNothing_whenItsTaskIsCancelled() async throws {
-        let task = Task {
-            try await ThrowawayCluster.with(logger: silent) { server in
-                withUnsafeCurrentTask { $0?.cancel() }
-                return clusterFolder(server)
-            }
-        }
-        let folder = try await task.value
-        #expect(FileStatus(folder) == nil)
-    }
-
     @Test func with_leavesNothing_whenProcessIsKilled() async throws {
         try await withFolder { folder in
             let note = "\(folder)/note"
@@ -99,33 +77,10 @@ struct ThrowawayClusterTests {
             try await server.expect("SHOW is_superuser", over: server.superuserConnectionString, is: "on")
         }
     }
-
-    @Test func clusters_areIndependent_whenTheyRunConcurrently() async throws {
-        let numbers = try await withThrowingTaskGroup(of: String.self) { group in
-            for number in 1...3 {
-                group.addTask {
-                    try await ThrowawayCluster.with(logger: silent) { server in
-                        try await server.query("CREATE TABLE mine AS SELECT \(number) AS number")
-                        return try await server.query("TABLE mine")
-                    }
-                }
-            }
-            return try await group.reduce(into: Set()) { $0.insert($1) }
-        }
-        #expect(numbers == ["1", "2", "3"])
-    }
 }
 
 @Suite("A server that stays up is as good as a new one", .serialized)
 struct WarmServerTests {
-    @Test func database_isNew_forEachBorrower() async throws {
-        for _ in 0..<2 {
-            try await ThrowawayCluster.withDatabase(logger: silent) { server in
-                _ = try await server.query("CREATE TABLE mine ()")
-            }
-        }
-    }
-
     @Test func template_isPreparedOnce_andCopied() async throws {
         let template = DatabaseTemplate(name: "prepared", completion: "INSERT INTO made VALUES (2);") { url in
             let programs = try await PostgresBinaries.find(forData: "").folder

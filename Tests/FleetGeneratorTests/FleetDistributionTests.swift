@@ -52,30 +52,6 @@ import Testing
         }
     }
 
-    @Test func threeOfFour_haveAUserAndASession() {
-        expect(share { $0.owner != nil }, near: 0.75)
-        #expect(Self.sample.allSatisfy { ($0.owner == nil) == ($0.owner?.session == nil) })
-    }
-
-    @Test func someUsers_haveSeveralInstallations() {
-        let counts = Dictionary(grouping: Self.sample.compactMap(\.owner?.userID), by: \.self).mapValues(\.count)
-        #expect(Set(counts.values) == [1, 2, 3, 4])
-        let several = Double(counts.values.count { $0 > 1 }) / Double(counts.count)
-        #expect((0.1...0.2).contains(several))
-    }
-
-    @Test func authorization_followsTheStatistics() {
-        let isAuthorized = { (installation: FleetInstallation) in
-            installation.settings.authorizationStatus == .authorized
-        }
-        expect(share(of: isAuthorized, among: { $0.platform == .ios }), near: 0.51)
-        expect(share(of: isAuthorized, among: { $0.platform == .android }), near: 0.81)
-    }
-
-    @Test func half_wasSeenWithinADay() {
-        expect(share { $0.times.lastSeenAt.microseconds > 1_795_262_400_000_000 - 86_400_000_000 }, near: 0.52)
-    }
-
     @Test func oneInAHundred_isOdd() {
         let odd = share {
             !$0.device.locale.isParsed || ["arm64", "x86_64", "iPhone0,0"].contains($0.device.deviceModel)

@@ -110,24 +110,6 @@ struct ForeignReaderTests {
         return try importer.installation(reader.record(row, identity, unread: &unread))
     }
 
-    /// A value of each kind that means none: the row counts as if the column were not there.
-    @Test(arguments: ["NULL", "\\N", "(null)", "null", "undefined"])
-    func nullOfADatabase_isNoValue(null: String) throws {
-        let header = "identifier,device_type,id,external_user_id,language,country,timezone_id,timezone,last_active"
-        func row(_ value: String) -> String {
-            "\(header)\nt,1,\(Array(repeating: value, count: 7).joined(separator: ","))\n"
-        }
-        let installation = try #require(try imported(row(null), "onesignal"))
-        #expect(try installation == imported(row(""), "onesignal"))
-        #expect(installation.userID == nil && installation.installID.rawValue.count == 64)
-        let (reader, withoutToken) = try #require(
-            try read("identifier,device_type\n\(null),1\n", of: "onesignal"))
-        guard case .skipped(.noToken) = try reader.outcome(of: withoutToken) else {
-            Issue.record("\(null) is a token")
-            return
-        }
-    }
-
     /// A row may lack a date, and its other values are good.
     @Test(arguments: ["-9223372036854775808", "9223372036854775807", "1e400", "nan", "0000-00-00", "0", "soon"])
     func date_isAbsentAndCounted_whenNobodyCanReadIt(date: String) throws {

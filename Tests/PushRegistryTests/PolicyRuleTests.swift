@@ -15,21 +15,6 @@ struct PolicyRuleTests {
         #expect(try AppPolicy(AppPolicy.Draft(policy)) == policy)
     }
 
-    @Test func policy_listsEveryFault_whenItContradictsItself() {
-        var draft = AppPolicy.Draft()
-        draft.touchInterval = .days(30)
-        draft.allowedOrigins = ["https://ok.example", "ftp://x", "*"]
-        draft.rateLimits = AppPolicy.RateLimits(
-            perKey: AppPolicy.RateLimit(rate: 0, burst: 0), perAddress: AppPolicy.RateLimit(rate: .nan, burst: 1))
-        let reasons = #expect(throws: AppPolicy.InconsistentPolicy.self) { try AppPolicy(draft) }
-        #expect(
-            reasons?.faults.map { "\($0.code) \($0.pointer)" } == [
-                "not-above-touch-interval /grace", "not-above-touch-interval /staleAfter/apnsSandbox",
-                "invalid-origin /allowedOrigins/1", "out-of-range /rateLimits/perKey/rate",
-                "out-of-range /rateLimits/perKey/burst", "out-of-range /rateLimits/perAddress/rate",
-            ])
-    }
-
     @Test func groups_give_theUnionOfTheirRoles() throws {
         var draft = AppPolicy.Draft()
         draft.consoleGroups = ["marketers": .marketing, "helpers": .support, "staff": .support]

@@ -28,16 +28,6 @@ struct ProviderKeySetsTests {
         try await body(keySets)
     }
 
-    @Test func keys_areInUse_afterTheFirstFetch() async throws {
-        await withKeySets { keySets in
-            provider.setText(Self.set("a"))
-            #expect(keySets.current(of: app)?.keys.isEmpty == true)
-            #expect(await keySets.fetchMissingKey(of: app) == .fetched)
-            #expect(keySets.current(of: app)?.keys.map(\.id) == ["a"])
-            #expect(provider.fetches == 1)
-        }
-    }
-
     /// Strangers can send thousands of such JWTs.
     @Test func unknownKeys_causeOneFetch_whenManyCallsAreConcurrent() async throws {
         try await withKeySets { keySets in
@@ -48,33 +38,6 @@ struct ProviderKeySetsTests {
             }
             for _ in 0..<100 { #expect(await keySets.fetchMissingKey(of: app) == .refused) }
             #expect(provider.fetches == 1)
-        }
-    }
-
-    @Test func rotatedKey_isFound_afterThePause() async throws {
-        await withKeySets { keySets in
-            provider.setText(Self.set("a"))
-            _ = await keySets.fetchMissingKey(of: app)
-            provider.setText(Self.set("b"))
-            #expect(await keySets.fetchMissingKey(of: app) == .refused)
-            provider.advance(by: ProviderKeys.pause)
-            #expect(await keySets.fetchMissingKey(of: app) == .fetched)
-            #expect(keySets.current(of: app)?.keys.map(\.id) == ["b"])
-        }
-    }
-
-    @Test func lastKeys_stayInUse_whileFetchesFail() async throws {
-        try await withKeySets { keySets in
-            provider.setText(Self.set("a"))
-            _ = await keySets.fetchMissingKey(of: app)
-            provider.setText(nil)
-            provider.advance(by: ProviderKeys.refreshInterval)
-            #expect(keySets.current(of: app)?.keys.map(\.id) == ["a"])
-            try await eventually("the refresh has failed") { provider.fetches == 2 }
-            #expect(keySets.current(of: app)?.keys.map(\.id) == ["a"])
-            provider.advance(by: ProviderKeys.lifetime)
-            #expect(keySets.current(of: app)?.keys.isEmpty == true)
-            #expect(await keySets.fetchMissingKey(of: app) == .unavailable(retryAfter: ProviderKeys.pause))
         }
     }
 

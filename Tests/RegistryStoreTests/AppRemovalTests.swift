@@ -75,17 +75,6 @@ struct AppRemovalTests {
         }
     }
 
-    @Test func registration_addsNothing_afterTheDeletionHasBegun() async throws {
-        try await withDeletingApp { stores in
-            let isGone = try await AppRemoval(stores.configuration).remove(stores.app.number)
-            #expect(isGone)
-            _ = try? await stores.register("late", token: "abababababababab", as: "alice", session: "s")
-            for table in Distribution.tables {
-                #expect(try await stores.count("SELECT count(*) FROM \(identifier: table)") == 0, "\(table)")
-            }
-        }
-    }
-
     /// With 20 installations.
     private func withDeletingApp(_ body: @escaping @Sendable (TestStores) async throws -> Void) async throws {
         try await TestStores.with { stores in

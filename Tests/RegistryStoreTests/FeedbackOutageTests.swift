@@ -83,27 +83,6 @@ struct FeedbackOutageTests {
         }
     }
 
-    @Test func release_unregistersWhatIsHeld_andNothingElse() async throws {
-        try await TestStores.with { stores in
-            let (_, reported, believed) = try await outage(stores)
-            let held = reported - believed
-            let last: String = try await stores.sql(
-                "SELECT install_id FROM installation WHERE state = 'suspect' ORDER BY 1 LIMIT 1")[0].decode(0)
-            try await stores.register(last, token: token(try #require(Int(last.dropFirst(6)))))
-            #expect(try await stores.repair(.release, isDryRun: true) == held - 1)
-            #expect(try await states(stores)["suspect"] == held - 1)
-            #expect(try await stores.repair(.release) == held - 1)
-            #expect(try await states(stores) == ["active": Self.count - reported + 1, "unregistered": reported - 1])
-            #expect(try await stores.openBreakers() == [])
-            #expect(try await stores.repair(.release) == 0)
-            try await stores.expectIntact()
-            // They can still be restored.
-            let since = try #require(Timestamp("2026-01-01T00:00:00Z"))
-            #expect(try await stores.repair(.restore(since: since)) == reported - 1)
-            try await stores.expectIntact()
-        }
-    }
-
     /// 32 calls of one item at once, as many as may wait: not one more passes than the share allows.
     @Test func calls_atTheSameTime_doNotPassTogether() async throws {
         try await TestStores.with { stores in

@@ -11,44 +11,6 @@ import Testing
 struct FeedbackStoreTests {
     private let token = "aaaaaaaaaaaaaaaa"
 
-    @Test func verdict_isWritten_withItsEvent() async throws {
-        try await TestStores.with { stores in
-            let registered = try await stores.register("phone", token: token, as: "alice")
-            try await stores.waitTwoDays()
-            #expect(try await stores.judge([token])[.unregistered] == 1)
-            let after = try #require(try await stores.installation("phone"))
-            #expect(after.state == .unregistered && after.generation == registered.generation + 1)
-            #expect(after.registrationGeneration == registered.generation && after.tokenSHA256 != nil)
-            let page = try #require(try await stores.events.events(of: stores.key("phone"), before: nil, limit: 10))
-            #expect(page.events.map(\.kind) == ["unregistered", "registered"])
-            #expect(page.events[0].actor == "sender:test" && page.events[0].userID == "alice")
-        }
-    }
-
-    @Test func registration_heals_whateverTheVerdictWas() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("phone", token: token)
-            try await stores.waitTwoDays()
-            _ = try await stores.judge([token])
-            #expect(try await stores.register("phone", token: token).state == .active)
-            let seen = try await stores.installation("phone")?.lastSeenAt
-            #expect(try await stores.judge([token], at: seen)[.outdated] == 1)
-        }
-    }
-
-    @Test func reinstalledInstallation_givesUpItsToken_whenItIsDead() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("old", token: token, keychain: "k")
-            try await stores.register("new", token: "bbbbbbbbbbbbbbbb", keychain: "k")
-            try await stores.waitTwoDays()
-            #expect(try await stores.judge([token])[.unregistered] == 1)
-            let old = try #require(try await stores.installation("old"))
-            #expect(old.state == .superseded && old.tokenSHA256 == nil)
-            #expect(try await stores.sql("SELECT FROM token_holder WHERE install_id IS NULL").count == 1)
-            try await stores.expectIntact()
-        }
-    }
-
     /// A registration marks the installation between reading and writing (R5): no order of the two leaves it as it is
     /// marked and unregistered.
     @Test func markedInstallation_isRetired_whenItIsMarkedWhileTheFeedbackWaits() async throws {
@@ -103,60 +65,6 @@ struct FeedbackStoreTests {
                 }
             }
             try await stores.expectIntact()
-        }
-    }
-
-    @Test func longWork_leavesTheLoop_alsoWhereTheTaskPrefersIt() async throws {
-        let loop = EventLoop(name: "busy")
-        defer { loop.stop() }
-        await withTaskExecutorPreference(loop) {
-            let isOnLoop = await offLoop { loop.isCurrent }
-            #expect(!isOnLoop)
-        }
-    }
-
-    /// The feedback says what was true before the app registered again; the two arrive together, in any order.
-    @Test func lateFeedback_neverHitsTheNewRegistration_whoeverComesFirst() async throws {
-        try await TestStores.with { stores in
-            let tokens = (0..<40).map { "aaaaaaaaaaaaaa" + String($0 + 10) }
-            for (number, token) in tokens.enumerated() { try await stores.register("phone-\(number)", token: token) }
-            try await stores.waitTwoDays()
-            let sent = Timestamp.now()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (number, token) in tokens.enumerated() {
-                    group.addTask { try await stores.register("phone-\(number)", token: token) }
-                }
-                for _ in 0..<4 {
-                    group.addTask { _ = try await stores.judge(tokens.shuffled(), at: sent) }
-                }
-                try await group.waitForAll()
-            }
-            // A phone whose registration came first was unchanged, seen now, and is not touched by what was true
-            // before.
-            for number in tokens.indices {
-                #expect(try await stores.installation("phone-\(number)")?.state == .active)
-            }
-            try await stores.expectIntact()
-        }
-    }
-
-    /// The registration holds the row while the feedback comes in: the feedback waits, and then finds it out of date.
-    @Test func feedback_isOutdated_whenARegistrationCommitsWhileItWaits() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("phone", token: token)
-            try await stores.waitTwoDays()
-            let counts = try await stores.postgres.withTransaction { registration in
-                _ = try await registration.execute(
-                    """
-                    UPDATE installation SET last_seen_at = clock_timestamp() + interval '1 second',
-                        revision = revision + 1
-                    """)
-                async let counts = stores.judge([token])
-                try await stores.waitForBlockedSession()
-                try await registration.commit()
-                return try await counts
-            }
-            #expect(counts[.outdated] == 1)
         }
     }
 

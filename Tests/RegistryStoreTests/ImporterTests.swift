@@ -32,18 +32,6 @@ struct ImporterTests {
             stores.configuration, from: { _ in rest.withLock { $0.popLast() } })
     }
 
-    @Test func identicalFirstRegistration_replacesNoSnapshot() async throws {
-        try await TestStores.with { stores in
-            let token = "aaaaaaaaaaaaaaaa"
-            #expect(try await load([line("phone", token: token, user: "alice")], into: stores).imported == 1)
-            try await stores.expectIntact()
-            #expect(try await stores.register("phone", token: token, as: "alice").status == .updated)
-            #expect(try await stores.sql("SELECT FROM settings_snapshot").isEmpty)
-            #expect(try await stores.register("phone", token: token, as: "alice").status == .unchanged)
-            try await stores.expectIntact()
-        }
-    }
-
     @Test func token_isTaken_whenNobodyHoldsItAnyMore() async throws {
         try await TestStores.with { stores in
             let token = "aaaaaaaaaaaaaaaa"
@@ -140,19 +128,6 @@ struct ImporterTests {
             let merged = try await rows(stores)
             let difference = Set(merged).symmetricDifference(copied).sorted()
             #expect(merged.count == copied.count && difference.isEmpty, "\(difference.prefix(4))")
-        }
-    }
-
-    /// The file is an export of another registry, which has seen more.
-    @Test func generation_beginsAboveTheOneOfTheFile() async throws {
-        try await TestStores.with { stores in
-            let highest = Int64(try await stores.count("SELECT last_value * 16 + 1000 FROM change_number"))
-            let moved = try line("moved", token: "aaaaaaaaaaaaaaaa", generation: highest)
-            #expect(try await load([moved, line("other", token: "bbbbbbbbbbbbbbbb")], into: stores).imported == 2)
-            let imported = try #require(try await stores.installation("moved")?.generation)
-            #expect(imported > highest)
-            try await stores.register("new", token: "cccccccccccccccc")
-            #expect(try #require(try await stores.installation("new")?.generation) > imported)
         }
     }
 

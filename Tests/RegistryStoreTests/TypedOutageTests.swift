@@ -106,27 +106,6 @@ struct TypedOutageTests {
         }
     }
 
-    @Test func release_removesWhatIsHeld_andNoInstallation() async throws {
-        try await TestStores.with { stores in
-            _ = try await outage(stores)
-            let held = try await held(stores)
-            #expect(try await register(held[0], stores).status == .updated)
-            #expect(try await stores.repair(.release, isDryRun: true) == held.count - 1)
-            #expect(try await self.held(stores).count == held.count - 1)
-            #expect(try await stores.repair(.release) == held.count - 1)
-            #expect(try await stores.repair(.release) == 0)
-            #expect(try await self.held(stores).isEmpty)
-            #expect(try await stores.openBreakers() == [])
-            #expect(try await handedOut(.voip, stores) == Self.count - Self.reported + 1)
-            let states = try await stores.sql("SELECT DISTINCT state::text FROM installation")
-            #expect(try states.map { try $0.decode(0) } == ["active"])
-            // The app's next registration brings it again.
-            #expect(try await register(held[1], stores).status == .updated)
-            #expect(try await handedOut(.voip, stores) == Self.count - Self.reported + 2)
-            try await stores.expectIntact()
-        }
-    }
-
     /// Tokens of both environments that are held since different times or not at all, and some that have expired.
     @Test func dryRun_countsWhatTheDecisionChanges() async throws {
         try await TestStores.with { stores in
@@ -177,25 +156,6 @@ struct TypedOutageTests {
         }
     }
 
-    /// 32 calls of one item at once, as many as may wait: not one more passes than the share of the tokens allows.
-    @Test func calls_atTheSameTime_doNotPassTogether() async throws {
-        try await TestStores.with { stores in
-            let app = try stores.app(breakingAbove: 0, share: 0.25)
-            try await registerAll(stores, count: 32)
-            let outcomes = try await withThrowingTaskGroup(of: FeedbackCounts.self) { group in
-                for number in 0..<32 { group.addTask { try await report([number], to: app, stores) } }
-                return try await group.reduce(into: [0, 0]) { sums, counts in
-                    sums[0] += counts[.unregistered]
-                    sums[1] += counts[.held]
-                }
-            }
-            #expect(outcomes == [8, 24])
-            let row = try await stores.sql("SELECT kind, dead, active FROM feedback_breaker")[0]
-            #expect(try row.decode(0, as: String.self) == "voip" && row.decode(1, as: Int64.self) == 32)
-            try await stores.expectIntact()
-        }
-    }
-
     /// Few installations have a Live Activity: the share is of the kind's tokens, not of the installations.
     @Test func share_isOfTheTokensOfTheKind_thatAreHandedOut() async throws {
         try await TestStores.with { stores in
@@ -205,17 +165,6 @@ struct TypedOutageTests {
             let counts = try await report(0..<4, to: try stores.app(breakingAbove: 0, share: 0.5), stores)
             #expect(counts[.unregistered] == 2 && counts[.held] == 2)
             #expect(counts.opened == [.init(.apns, kind: "voip")])
-        }
-    }
-
-    @Test func heldToken_thatNobodyCouldRelease_isFound() async throws {
-        try await TestStores.with { stores in
-            try await registerAll(stores, count: 2)
-            #expect(try await report(0..<2, to: try stores.app(breakingAbove: 0, share: 0.5), stores)[.held] == 1)
-            try await stores.expectIntact()
-            _ = try await stores.sql("UPDATE feedback_breaker SET held_since = NULL, last_held_at = NULL")
-            let report = try await RegistryVerifier(stores.configuration).verify()
-            #expect(report.findings.filter { $0.broken > 0 }.map(\.invariant.name) == ["held-token"])
         }
     }
 }

@@ -71,18 +71,6 @@ struct UserLimitRaceTests {
         }
     }
 
-    @Test func registrations_withoutALimit_supersedeNobody() async throws {
-        try await withStore { store in
-            let outcomes = try await store.registerTogether(
-                (0..<20).map { try .make("phone-\($0)", user: "alice") })
-            #expect(outcomes.allSatisfy { $0.status == .created })
-            #expect(try await store.count("SELECT count(*) FROM installation WHERE state = 'active'") == 20)
-            // The limit comes later: all that are too many go at once.
-            _ = try await store.register(.make("new", user: "alice", installationsMax: 5))
-            #expect(try await store.count("SELECT count(*) FROM installation WHERE state = 'active'") == 5)
-        }
-    }
-
     /// Looks at the database all the time: every transaction that has ended keeps the limit.
     private func watching(
         _ store: StoreUnderTest, _ body: @escaping @Sendable () async throws -> Void

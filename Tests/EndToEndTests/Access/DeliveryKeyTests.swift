@@ -75,16 +75,6 @@ extension EndToEnd {
             #expect(service.status == 200 && service.json["userId"] == "carol")
         }
 
-        /// A worker that was away during the logout does not bring the phone back.
-        @Test func endedKey_revivesNothing_afterALogout() async throws {
-            let app = try await RegistryApp.make()
-            let key = try await app.put("phone", as: "alice").deliveryKey
-            _ = try await app.send("POST", "/users/alice/logout", [:])
-            #expect(try await app.putByKey("phone", nil, key).code == "owned-installation")
-            #expect(try await app.get("phone").json["state"] == "loggedOut")
-            #expect(try await app.put("phone", by: Self.client).status == 200)
-        }
-
         @Test func supersededInstallation_isFree() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("old", as: "alice")
@@ -143,19 +133,6 @@ extension EndToEnd {
             #expect(try await app.get("phone").json["state"] == "active")
             #expect(try await app.logOutByKey("unknown", present).status == 403)
             #expect(try await app.logOutByKey("phone", present).json["status"] == "loggedOut")
-        }
-
-        /// The phone of a shared household: its former user counts generations (they grow by one).
-        @Test func formerUser_cannotLogTheNextOneOut() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            let seen = try #require(try await app.logOut("phone", by: .role(.service)).generation)
-            _ = try await app.put("phone", as: "bob")
-            for generation in seen...seen + 2 {
-                let response = try await app.logOut("phone", by: Self.client, ifMatch: "\"\(generation)\"")
-                #expect(response.status == 403)
-            }
-            #expect(try await app.get("phone").json["userId"] == "bob")
         }
 
         /// Whatever order: the owner that the key belongs to stays, or the next one.

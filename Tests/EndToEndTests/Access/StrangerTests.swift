@@ -82,6 +82,8 @@ extension EndToEnd {
                 let response = try await app.delete("owned", ifMatch: "\"1\"", by: credential)
                 #expect(response.status == 412 && response.generation == owned)
             }
+            let named = try await app.send("POST", "/installations/owned/logout", [:], fields: [("X-User-Id", "bob")])
+            #expect(named.json["status"] == "outdated" && named.generation == owned)
             let outdated = try await app.logOut("owned", by: UserJWT.make("alice", session: "s0"))
             #expect(outdated.json["status"] == "outdated" && outdated.generation == owned)
             let anonymous = try await app.put("anonymous", by: .role(.client)).generation
@@ -132,15 +134,6 @@ extension EndToEnd {
             try await app.waitSinceLogouts(seconds: 31)
             #expect(try await app.put("phone", by: new).status == 201)
             try await expectEnded(app, old, "phone")
-        }
-
-        @Test func exceptedSession_continues() async throws {
-            let app = try await RegistryApp.make(policy: UserJWT.policy)
-            let kept = UserJWT.make("alice", session: "kept", age: 60)
-            _ = try await app.put("phone", by: kept)
-            _ = try await app.send("POST", "/users/alice/logout", ["exceptSessionId": "kept"])
-            #expect(try await app.get("phone", by: kept).status == 200)
-            #expect(try await app.put("phone", by: kept).json["status"] == "unchanged")
         }
 
         /// Another phone of the same user and session is not affected.

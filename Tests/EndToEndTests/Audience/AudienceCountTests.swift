@@ -166,22 +166,6 @@ extension EndToEnd {
             #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
         }
 
-        /// R13.
-        @Test func count_sumAndExport_agree_withoutConcurrentWrites() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await race(40) { number in
-                try await app.put("phone-\(number)", as: number.isMultiple(of: 3) ? "user-\(number)" : nil).status
-            }
-            _ = try await app.send("POST", "/users/user-3/logout")
-            for filter in [[:], ["locale": "de"], ["not": ["userId": ["exists": true]]]] as [JSON] {
-                let count = try await app.count(filter)
-                let groups = try await app.ask("breakdown", ["filter": filter, "by": ["osVersion", "carrier"]]).json
-                #expect(groups["groups"].array.compactMap { $0["count"].integer }.reduce(0, +) == count)
-                #expect(try await app.export(["filter": filter]).count == Int(count ?? -1))
-                #expect(groups["total"].integer == count)
-            }
-        }
-
         @Test func explanation_hasThePath() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")

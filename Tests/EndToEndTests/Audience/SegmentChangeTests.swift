@@ -60,27 +60,5 @@ extension EndToEnd {
                 #expect(try await change.status == (path.isEmpty ? 200 : 201))
             }
         }
-
-        @Test func faults_areFound_besideConstants() async throws {
-            let app = try await RegistryApp.make()
-            for filter: JSON in [
-                ["any": [[:], ["segment": "nope"]]], ["segment": "nope", "locale": []],
-                ["not": ["any": [["not": ["any": []]], ["segment": "nope"]]]],
-            ] {
-                let response = try await app.send("POST", "/audience/count", ["filter": filter], by: .role(.marketing))
-                #expect(
-                    response.status == 400 && response.faults.allSatisfy { $0.hasSuffix("unknown-segment") },
-                    "\(filter)")
-            }
-            #expect(try await put(app, ["any": [[:], ["segment": "s"]]]).code == "segment-cycle")
-            _ = try await put(app, ["locale": "de"])
-            let hiding: JSON = ["filter": ["any": [[:], ["segment": "s"]]]]
-            #expect(try await app.send("PUT", "/segments/hiding", hiding, by: .role(.marketing)).status == 201)
-            #expect(try await app.send("DELETE", "/segments/s", by: .role(.marketing)).code == "segment-in-use")
-            let values = JSON.array((0..<2_000).map { .string("\($0)") })
-            let wide: JSON = ["filter": ["any": [], "carrier": values]]
-            let response = try await app.send("POST", "/audience/count", wide, by: .role(.marketing))
-            #expect(response.faults == ["/filter too-wide"])
-        }
     }
 }

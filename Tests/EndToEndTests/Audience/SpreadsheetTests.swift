@@ -110,23 +110,4 @@ extension EndToEnd {
             }
         }
     }
-
-    @Suite("Errors suggest the nearest name, or list the names")
-    struct HintTests {
-        @Test func unknownNames_areExplained() async throws {
-            let app = try await RegistryApp.make()
-            let responses: [(JSON, String)] = [
-                (["filter": ["carier": "x"]], "Did you mean carrier?"),
-                (["filter": ["carrier": ["equ": "x"]]], "Did you mean eq?"),
-                (["filter": ["zzzzzz": "x"]], "The names are: all, any, not, segment, provider"),
-                (["filtre": [:]], "Did you mean filter?"),
-            ]
-            for (body, hint) in responses {
-                let response = try await app.send("POST", "/audience/count", body, by: .role(.marketing))
-                #expect(response.status == 400 && response.text.contains(hint), "\(response.text)")
-            }
-            let query = try await app.send("GET", "/audience/count?localle=de", by: .role(.marketing))
-            #expect(query.text.contains("Did you mean locale?"), "\(query.text)")
-        }
-    }
 }

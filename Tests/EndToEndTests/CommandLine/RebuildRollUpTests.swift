@@ -34,9 +34,4 @@ struct RebuildRollUpTests {
             #expect(intact.status == 0, "\(intact.output)")
         }
     }
-
-    @Test func help_isPrinted() async throws {
-        let result = try await RegistryCommand.run(["rebuild-rollup", "--help"])
-        #expect(result.status == 0 && result.output.contains("OVERVIEW: Recount the installations"))
-    }
 }

@@ -1,3 +1,4 @@
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -12,6 +13,20 @@ extension EndToEnd {
             let next = try #require(first["next"].string)
             let second = try await app.send("GET", "/installations/phone/history?limit=2&after=\(next)").json
             #expect(second["events"].array.map { $0["userId"] } == ["a"] && second["next"] == .null)
+        }
+
+        @Test func page_isTheEnd_whenNothingOlderIsKept() async throws {
+            let app = try await RegistryApp.make()
+            for user in ["a", "b", "c"] { _ = try await app.put("phone", as: user) }
+            let first = try await app.send("GET", "/installations/phone/history?limit=2").json
+            let next = try #require(first["next"].string)
+            _ = try await app.database.rows(
+                """
+                DELETE FROM token_event
+                WHERE user_id IN ('a', 'b') AND app_id = (SELECT id FROM app WHERE identifier = \(app.id))
+                """)
+            let page = try await app.send("GET", "/installations/phone/history?limit=2&after=\(next)").json
+            #expect(page == ["events": [], "next": .null])
         }
 
         @Test func deletedInstallation_stillHasItsHistory_anUnknownOneIsNotFound() async throws {

@@ -149,21 +149,6 @@ extension EndToEnd {
             #expect(cut.status == 1 && cut.log.contains("cut off"), "\(cut.log)")
         }
 
-        /// The order of lines does not matter.
-        @Test func newestRow_isImported_whenTwoRowsHaveOneToken() async throws {
-            func line(_ id: String, _ day: Int, _ token: String) -> String {
-                let date = "2026-10-0\(day)T00:00:00Z"
-                return #"{"Id":"\#(id)","ChannelType":"GCM","Address":"\#(token)","EffectiveDate":"\#(date)"}"#
-            }
-            let lines = [line("old", 1, "t1"), line("new", 3, "t1"), line("older", 2, "t1"), line("new", 1, "t0")]
-            for lines in [lines, lines.reversed()] {
-                let app = try await RegistryApp.make()
-                let result = try await ImportRun(lines.joined(separator: "\n").utf8, into: app)
-                #expect(result.counts == [4, 1, 0, 0, 0] && result.summary["duplicates"] == 3, "\(result.log)")
-                #expect(try await app.get("new").json["token"] == "t1")
-            }
-        }
-
         @Test func assumption_lastsUntilTheFirstRegistration() async throws {
             let app = try await RegistryApp.make()
             let token = SampleRegistration.token("phone")

@@ -26,15 +26,22 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        @Test func registration_neverSurvivesALogoutOfItsUser_whenBothRace() async throws {
+        /// The end of the user, of the session, or of the user's data.
+        @Test(arguments: [("POST", "/users", "/logout"), ("DELETE", "/sessions", ""), ("DELETE", "/users", "")])
+        func registration_neverSurvivesALogoutOfItsUser_whenBothRace(
+            method: String, path: String, action: String
+        ) async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             for round in 1...Self.rounds {
                 // Issued before the logout: one of the same second could belong to a new sign-in.
                 let user = "user-\(round)"
-                let credentials = [UserJWT.make(user, age: 5), UserJWT.make(user, session: user, age: 5)]
+                let ofTheSession = UserJWT.make(user, session: user, age: 5)
+                let other = path == "/sessions" ? ofTheSession : UserJWT.make(user, age: 5)
                 let statuses = try await race(Self.phones * 2) { number in
-                    if number == Self.phones { return try await app.send("POST", "/users/\(user)/logout", [:]).status }
-                    return try await app.put("phone-\(number)", by: credentials[number % 2]).status
+                    if number == Self.phones {
+                        return try await app.send(method, "\(path)/\(user)\(action)", action.isEmpty ? nil : [:]).status
+                    }
+                    return try await app.put("phone-\(number)", by: number % 2 == 0 ? other : ofTheSession).status
                 }
                 #expect(Set(statuses).isSubset(of: [200, 201, 409]), "\(statuses)")
                 #expect(try await app.boundPhones(of: user).isEmpty)

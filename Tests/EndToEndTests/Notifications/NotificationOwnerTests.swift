@@ -69,8 +69,11 @@ extension EndToEnd {
                 try await app.phone(phone, as: phone, session: phone)
                 try await app.post(toPhone: phone, 1, ["dedupId": "d"])
             }
-            _ = try await app.put(
-                "thief", SampleRegistration.make("thief", token: SampleRegistration.token("taken")), as: "bob")
+            let thief = try await app.put("thief", as: "bob").json
+            let stolen = try await app.put(
+                "thief", SampleRegistration.make("thief", token: SampleRegistration.token("taken")), as: "bob"
+            ).json
+            #expect(stolen["deliveryKey"] == thief["deliveryKey"] && stolen["epoch"] == thief["epoch"])
             _ = try await app.delete("deleted")
             _ = try await app.send("DELETE", "/sessions/ended")
             _ = try await app.send("POST", "/users/everywhere/logout", [:])

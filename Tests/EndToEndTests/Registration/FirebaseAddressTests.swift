@@ -40,16 +40,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        /// The publishable key brings a spelling of the present token: the installation becomes anonymous.
-        @Test func spelling_isTheTokenThatTheInstallationHolds() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", body(token), as: "alice")
-            let other = try await app.put("phone", body("e" + fid.dropFirst()), by: .role(.client))
-            #expect(other.status == 403 && other.code == "owned-installation")
-            let response = try await app.put("phone", body(fid), by: .role(.client))
-            #expect(response.json["status"] == "updated" && response.json["userId"] == .null)
-        }
-
         @Test func history_isFound_byEverySpelling() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("old", body(token, of: "old"))
@@ -78,17 +68,6 @@ extension EndToEnd {
             #expect(counts == ["received": 4, "outdated": 3, "ignored": 1])
             #expect(try await app.feedback([item(fid, "UNREGISTERED")]).counts == ["received": 1, "unregistered": 1])
             #expect(try await app.feedback([item(token, "UNREGISTERED")]).counts == ["received": 1, "outdated": 1])
-        }
-
-        @Test func feedback_byInstallation_isOutdated_ofTheGenerationBeforeTheSpelling() async throws {
-            let app = try await RegistryApp.make()
-            let generations = [try await app.put("phone", body(token)), try await app.put("phone", body(fid))]
-                .map { $0.json["generation"] }
-            try await app.waitTwoDays()
-            for (generation, outcome) in zip(generations, ["outdated", "unregistered"]) {
-                let item: JSON = ["installId": "phone", "reason": "UNREGISTERED", "generation": generation]
-                #expect(try await app.feedback([item]).counts == ["received": 1, outcome: 1])
-            }
         }
 
         @Test func address_hasOneHolder_whenSpellingsAreClaimedAtOnce() async throws {

@@ -45,18 +45,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        @Test func installation_holdsItsLastToken_when64TokensRotateAtOnce() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            let responses = try await race(Self.clients) { number in
-                let body = SampleRegistration.make("phone", token: SampleRegistration.token("token-\(number)"))
-                return try await app.put("phone", body, as: "alice")
-            }
-            #expect(Self.refusals(responses).isEmpty)
-            #expect(try await app.events(of: "phone").count == Self.clients + 1)
-            try await app.expectCompleteHistory()
-        }
-
         /// The bodies of all responses but successes.
         private static func refusals(_ responses: [HTTPResponse]) -> [String] {
             responses.filter { $0.status > 201 }.map(\.text)

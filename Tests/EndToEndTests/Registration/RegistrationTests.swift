@@ -6,30 +6,6 @@ import Testing
 extension EndToEnd {
     @Suite("A registration is a complete, idempotent PUT (R2)")
     struct RegistrationTests {
-        @Test func put_returnsCreated_whenInstallationIsNew() async throws {
-            let app = try await RegistryApp.make()
-            let response = try await app.put("phone", as: "alice")
-            #expect(response.status == 201)
-            #expect(response.json["status"] == "created")
-            #expect(response.json["installId"] == "phone")
-            #expect(response.json["state"] == "active")
-            #expect(response.json["userId"] == "alice")
-            #expect(response["ETag"] == "\"\(try #require(response.generation))\"")
-            #expect(response["Content-Type"] == "application/json")
-            #expect(response["X-Request-Id"]?.isEmpty == false)
-        }
-
-        @Test func put_returnsUnchanged_whenBodyIsTheSame() async throws {
-            let app = try await RegistryApp.make()
-            let first = try await app.put("phone", as: "alice")
-            let second = try await app.put("phone", as: "alice")
-            #expect(second.status == 200)
-            #expect(second.json["status"] == "unchanged")
-            #expect(second.generation == first.generation)
-            #expect(second["ETag"] == first["ETag"])
-            #expect(second.json["registerAgainBefore"] == first.json["registerAgainBefore"])
-        }
-
         @Test func put_writesNothing_whenBodyIsTheSame() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
@@ -37,18 +13,6 @@ extension EndToEnd {
             for _ in 1...3 { _ = try await app.put("phone", as: "alice") }
             #expect(try await app.rowVersion("phone") == before)
             #expect(try await app.events(of: "phone").count == 1)
-        }
-
-        @Test func put_returnsUpdatedWithoutNewGeneration_whenOnlyTheSnapshotChanges() async throws {
-            let app = try await RegistryApp.make()
-            let first = try await app.put("phone", as: "alice")
-            var body = SampleRegistration.make("phone")
-            body["settings"]["soundSetting"] = "disabled"
-            let second = try await app.put("phone", body, as: "alice")
-            #expect(second.status == 200)
-            #expect(second.json["status"] == "updated")
-            #expect(second.generation == first.generation)
-            #expect(try await app.get("phone").json["settings"]["soundSetting"] == "disabled")
         }
 
         @Test func put_replacesEverything_whenMembersAreOmitted() async throws {

@@ -40,31 +40,6 @@ extension EndToEnd {
             #expect(try await replacement(app, "new") == .null)
         }
 
-        @Test func olderInstallation_isNotMarked_whenAnotherDeviceSharesTheKeychain() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("old", body("old", vendor: "v1"))
-            _ = try await app.put("new", body("new", vendor: "v2"))
-            #expect(try await replacement(app, "old") == .null)
-        }
-
-        @Test func model_decides_whenOneSideHasNoVendorID() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("old", body("old", vendor: nil))
-            _ = try await app.put("tablet", body("tablet", vendor: "v", model: "iPad14,1"))
-            #expect(try await replacement(app, "old") == .null)
-            _ = try await app.put("new", body("new", vendor: "v"))
-            #expect(try await replacement(app, "old") == "new")
-        }
-
-        @Test func nothing_isMarked_withoutKeychainID() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("old", body("old", keychain: nil))
-            _ = try await app.put("new", body("new", keychain: nil))
-            _ = try await app.put("empty", body("empty", keychain: ""))
-            _ = try await app.put("emptyToo", body("emptyToo", keychain: ""))
-            for installID in ["old", "new", "empty"] { #expect(try await replacement(app, installID) == .null) }
-        }
-
         @Test func mark_isShownToServicesOnly() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("old", body("old"))

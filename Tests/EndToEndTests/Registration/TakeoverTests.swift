@@ -62,19 +62,6 @@ extension EndToEnd {
             #expect(new[0].actor == "service:" + app.keyID(.service))
         }
 
-        @Test func token_returns_whenTheFirstPhoneRegistersItAgain() async throws {
-            let app = try await RegistryApp.make()
-            let (first, _) = try await takeOver(app)
-            let third = try await app.put("A", SampleRegistration.make("A", token: token), as: "alice", session: "sa")
-            #expect(third.status == 200)
-            #expect(third.json["status"] == "updated")
-            #expect(third.json["state"] == "active")
-            #expect(third.generation ?? 0 > first.generation ?? .max)
-            #expect(try await app.holders(of: token) == ["A"])
-            #expect(try await app.get("B").json["state"] == "superseded")
-            try await app.expectCompleteHistory()
-        }
-
         @Test func installation_changesOwnerInPlace_whenAnotherUserRegistersIt() async throws {
             let app = try await RegistryApp.make()
             let first = try await app.put("phone", as: "alice", session: "sa")
@@ -87,16 +74,6 @@ extension EndToEnd {
             let event = try #require(try await app.events(of: "phone").last)
             #expect(event.userID == "bob")
             #expect(event.previousUserID == "alice")
-        }
-
-        @Test func installation_becomesAnonymous_whenThePublishableKeyRegistersIt() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            let response = try await app.put("phone", by: .role(.client))
-            #expect(response.json["status"] == "updated")
-            #expect(response.json["userId"] == .null)
-            #expect(try await app.get("phone").json["userId"] == .null)
-            try await app.expectCompleteHistory()
         }
 
         @Test func sameText_isAnotherToken_underAnotherProviderOrApp() async throws {

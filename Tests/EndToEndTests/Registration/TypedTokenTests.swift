@@ -301,22 +301,6 @@ extension EndToEnd {
             try await app.expectIntact()
         }
 
-        @Test func keepAnonymous_keepsWidgetAndComplication() async throws {
-            let app = try await RegistryApp.make()
-            let kinds = ["complication", "voip", "widget"]
-            _ = try await app.put("phone", .tokens(.array(kinds.map { .token($0, $0) })), as: "alice")
-            _ = try await app.send("POST", "/installations/phone/logout", ["keepAnonymous": true])
-            #expect(try await app.kinds("phone") == ["complication", "widget"])
-            try await app.expectIntact()
-        }
-
-        @Test func newSession_keepsTheSet() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", .tokens([.voip("a")]), as: "alice", session: "s1")
-            _ = try await app.put("phone", as: "alice", session: "s2")
-            #expect(try await app.kinds("phone") == ["voip"])
-        }
-
         @Test func record_showsTheTextToServices_andTheSetToSupport() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             let alice = UserJWT.make("alice")

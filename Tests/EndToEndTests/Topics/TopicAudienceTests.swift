@@ -84,49 +84,6 @@ extension EndToEnd {
             #expect(none["total"] == 1 && none["groups"] == [] && none["overlapping"] == true)
         }
 
-        /// From the roll-up, folded or not, as from the installations.
-        @Test func breakdown_equalsTheCounts_ofEachTopic() async throws {
-            let app = try await app()
-            for isFolded in [false, true] {
-                if isFolded {
-                    try await eventually("deltas are folded", within: .seconds(90)) {
-                        try await app.database.count(
-                            """
-                            SELECT count(*) FROM rollup_delta d JOIN rollup_state s ON s.app_id = d.app_id
-                            WHERE d.app_id = \(try await app.number()) AND d.transaction_id >= s.horizon
-                            """) == 0
-                    }
-                }
-                for include in ["reachable", "all"] {
-                    for condition in [
-                        [:], ["locale": "de"], ["osVersion": ["gte": "17"]], ["carrier": ["exists": true]],
-                    ]
-                        as [JSON]
-                    {
-                        let body: JSON = ["filter": condition, "include": .string(include)]
-                        var wanted: [JSON: Int64] = [:]
-                        for topic in ["news", "offers", "security"] {
-                            var one = body
-                            one["filter"] = ["all": [condition, ["topic": .string(topic)]]]
-                            wanted[.string(topic)] = try await app.ask("count", one).json["count"].integer
-                        }
-                        var question = body
-                        question["by"] = ["topic"]
-                        let groups = try await app.ask("breakdown", question).json["groups"].array
-                        let found = groups.map { ($0["topic"], $0["count"].integer ?? 0) }
-                        #expect(
-                            Dictionary(uniqueKeysWithValues: found) == wanted.filter { $0.value > 0 },
-                            "\(include) \(condition.text)")
-                        question["by"] = ["locale", "topic", "timeZone"]
-                        let pairs = try await app.ask("breakdown", question).json["groups"].array
-                        let sums = Dictionary(
-                            pairs.map { ($0["topic"], $0["count"].integer ?? 0) }, uniquingKeysWith: +)
-                        #expect(sums == wanted.filter { $0.value > 0 })
-                    }
-                }
-            }
-        }
-
         @Test func unknownTopic_isRefused_atItsValue() async throws {
             let app = try await app()
             for (filter, fault) in [

@@ -65,20 +65,6 @@ struct ApplicationTests {
         #expect(server.events.count("middleware") == 0)
     }
 
-    @Test func responseIsTheProblem_whenAHandlerThrowsOne() async throws {
-        let server = try TestServer(routes: { _, _ in
-            [
-                Route(.get, "/gone") { _ in
-                    throw Problem(.gone, code: "gone", detail: "It is gone.", fields: [.retryAfter: "9"])
-                }
-            ]
-        })
-        try await blocking {
-            let response = try server.client().get("/gone")
-            #expect((response.status, response.fields["retry-after"]) == (410, "9"))
-        }
-    }
-
     @Test func applicationRendersEveryProblem() async throws {
         let loop = EventLoop(name: "test")
         let configuration = HTTPServerConfiguration(addresses: [ListenAddress(host: "127.0.0.1", port: 0)])
@@ -98,17 +84,6 @@ struct ApplicationTests {
         running.cancel()
         await running.value
         loop.stop()
-    }
-
-    @Test func streamEndsWithTheConnection_whenTheClientIsOfHTTP10() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            try client.send("GET /rows HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
-            let response = try client.response()
-            #expect(response.fields["transfer-encoding"] == nil)
-            #expect(response.body.utf8.count == 4_000_000)
-        }
     }
 
     @Test func bodyIsChanged_whenAMiddlewareWrapsTheWriter() async throws {

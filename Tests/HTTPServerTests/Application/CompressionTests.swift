@@ -63,11 +63,6 @@ struct CompressionTests {
         #expect(body.isComplete && body.text == Self.rows)
     }
 
-    @Test func bodyIsAnEmptyMember_whenNothingIsWritten() async throws {
-        let body = try Gunzip(try await get("/empty", Self.gzip).bytes)
-        #expect(body.isComplete && body.text.isEmpty)
-    }
-
     @Test func rowDecompresses_whenItWasFlushed() async throws {
         let server = try Self.server()
         try await blocking {

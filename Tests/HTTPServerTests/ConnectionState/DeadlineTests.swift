@@ -100,17 +100,6 @@ struct DeadlineTests {
         #expect(conversation.nextDeadline == .seconds(75))
     }
 
-    @Test func halfClosedClientGetsItsResponse_withinItsTimeout() {
-        let conversation = Conversation()
-        conversation.respondsAtOnce = false
-        conversation.arrive(Self.request)
-        conversation.end()
-        conversation.pass(.milliseconds(900))
-        conversation.respond()
-        #expect(conversation.statuses == [200])
-        #expect(conversation.closed?.reset == false)
-    }
-
     @Test func lastResponseIsComplete_beforeTheConnectionCloses() {
         let conversation = Conversation()
         conversation.room = 10

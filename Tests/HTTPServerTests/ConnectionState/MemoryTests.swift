@@ -41,20 +41,6 @@ struct MemoryTests {
         #expect(conversation.statuses == [200, 200])
     }
 
-    @Test func readsAreLimited_untilThereIsMemory() {
-        var state = ConnectionState(ConnectionRules(HTTPServerConfiguration(addresses: [])))
-        state.becameReadable()
-        guard case .read(bytesMax: 4_096)? = state.next() else { return #expect(Bool(false), "the first read") }
-        Array("GET /hello HTTP/1.1\r\n".utf8).withUnsafeBytes { state.received($0, hasMore: true) }
-        guard case .read(bytesMax: 4_075)? = state.next() else { return #expect(Bool(false), "the second read") }
-        let rest = [UInt8](repeating: 120, count: 4_075)
-        rest.withUnsafeBytes { state.received($0, hasMore: true) }
-        guard case .claim(let bytes, nil)? = state.next() else { return #expect(Bool(false), "the claim") }
-        #expect(state.next() == nil && !state.wantsInput)
-        state.granted(bytes)
-        guard case .read(bytes)? = state.next() else { return #expect(Bool(false), "the third read") }
-    }
-
     /// The handler has run: its work stands, and its client must learn of it.
     @Test func largeResponseIsSent_whileMemoryIsShort() {
         let conversation = Conversation()

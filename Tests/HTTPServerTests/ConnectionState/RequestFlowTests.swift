@@ -9,33 +9,10 @@ private let big = "GET /big HTTP/1.1\r\nHost: t\r\n\r\n"
 
 @Suite("Pipelined requests continue without another event, as far as the client reads")
 struct PipeliningTests {
-    @Test func allGetResponses_whenAThousandArriveInOneSegment() {
-        let conversation = Conversation()
-        conversation.arrive(String(repeating: hello, count: 1_000))
-        #expect(conversation.statuses.count == 1_000)
-        #expect(conversation.isIdle)
-    }
-
     @Test func bodyOfHead_isNotCounted() {
         let conversation = Conversation()
         conversation.arrive("HEAD /hello HTTP/1.1\r\nHost: t\r\n\r\n" + hello)
         #expect(conversation.finished.map(\.outcome.responseBodyByteCount) == [0, 8])
-    }
-
-    @Test func bothGetResponses_whenEachResponseExceedsTheOutputLimit() {
-        let conversation = Conversation()
-        conversation.arrive(big + big + hello)
-        #expect(conversation.statuses == [200, 200, 200])
-        #expect(conversation.finished.count == 3)
-        #expect(conversation.isIdle)
-    }
-
-    @Test func allGetResponses_whenHandlersAreSlow() {
-        let conversation = Conversation()
-        conversation.respondsAtOnce = false
-        conversation.arrive(big + big + hello)
-        for _ in 0..<3 { conversation.respond(.text(String(repeating: "b", count: 200_000))) }
-        #expect(conversation.statuses == [200, 200, 200])
     }
 
     @Test func nextRequestWaits_whileMuchOutputIsUnsent() {
@@ -89,16 +66,6 @@ struct AdmissionTests {
         #expect(conversation.isIdle)
     }
 
-    @Test func refusalIsTheLastResponse_whenTheBodyHasNotArrived() {
-        let conversation = Conversation()
-        conversation.arrive(largeHead + "\r\nbo")
-        conversation.respond(.text("who?", status: .unauthorized))
-        conversation.arrive("GET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
-        #expect(conversation.statuses == [401])
-        #expect(conversation.text.contains("Connection: close"))
-        #expect(conversation.phase == .lingering)
-    }
-
     @Test func handlerRunsAtOnce_whenTheBodyArrivesWithTheHead() {
         let conversation = Conversation()
         conversation.arrive(head + "\r\nbody")
@@ -142,22 +109,6 @@ struct CompletionTests {
         conversation.fail()
         #expect(conversation.finished.map(\.isComplete) == [true, true, false])
     }
-
-    @Test func refusalIsReported_whenThereWasNoRequest() {
-        let conversation = Conversation()
-        conversation.arrive("nonsense\r\n\r\n")
-        #expect(conversation.statuses == [400])
-        #expect(conversation.finished.map { $0.head == nil && $0.isComplete && $0.status == .badRequest } == [true])
-    }
-
-    @Test func handlerIsCancelled_whenTheClientIsGone() {
-        let conversation = Conversation()
-        conversation.respondsAtOnce = false
-        conversation.arrive(hello)
-        conversation.fail()
-        #expect(conversation.cancelled.count == 1)
-        #expect(conversation.finished.map(\.isComplete) == [false])
-    }
 }
 
 @Suite("A closed descriptor is not used")
@@ -176,27 +127,5 @@ struct ClosedTests {
         conversation.end()
         #expect(conversation.callsAfterClose == 0)
         #expect(conversation.nextDeadline == nil)
-    }
-
-    @Test func lateResponseIsDropped_whenTheConnectionIsClosed() throws {
-        let conversation = Conversation()
-        conversation.respondsAtOnce = false
-        conversation.arrive(hello)
-        let exchange = try #require(conversation.running.first)
-        conversation.fail()
-        conversation.respond(to: exchange)
-        conversation.stream("row", of: exchange)
-        conversation.endStream(of: exchange)
-        #expect(conversation.received.isEmpty && conversation.callsAfterClose == 0)
-    }
-
-    @Test func evictionClosesAnIdleConnection_butNotABusyOne() {
-        let (idle, busy) = (Conversation(), Conversation())
-        busy.respondsAtOnce = false
-        busy.arrive(hello)
-        idle.evict()
-        busy.evict()
-        #expect(idle.closed != nil)
-        #expect(busy.closed == nil)
     }
 }

@@ -19,12 +19,6 @@ struct StreamTests {
         return (conversation, exchange)
     }
 
-    @Test func headIsSentAtOnce_whenTheStreamBegins() throws {
-        let (conversation, _) = try begin()
-        #expect(conversation.statuses == [200])
-        #expect(conversation.text.hasSuffix("Transfer-Encoding: chunked\r\n\r\n"))
-    }
-
     @Test func connectionIsReset_whenTheProducerIsSilentBeyondTheHandlersDeadline() throws {
         let (conversation, exchange) = try begin { $0.timeouts.handler = .seconds(30) }
         conversation.pass(.seconds(29))
@@ -69,24 +63,6 @@ struct StreamTests {
         conversation.fail()
         #expect(conversation.resumedStreams == 1)
         #expect(!conversation.mustWait(exchange))
-    }
-
-    @Test func nextRequestFollows_whenTheStreamEnds() throws {
-        let (conversation, exchange) = try begin()
-        conversation.arrive(request)
-        conversation.stream("row", of: exchange)
-        conversation.endStream(of: exchange)
-        #expect(conversation.running.count == 1)
-        conversation.respond()
-        #expect(conversation.statuses == [200, 200])
-        #expect(conversation.text.contains("3\r\nrow\r\n0\r\n\r\nHTTP/1.1 200"))
-    }
-
-    @Test func connectionEnds_whenTheServerStopsMeanwhile() throws {
-        let (conversation, exchange) = try begin()
-        conversation.drain()
-        conversation.endStream(of: exchange)
-        #expect(conversation.phase == .lingering)
     }
 
     @Test func bytesAreCounted_withoutTheirChunks() throws {

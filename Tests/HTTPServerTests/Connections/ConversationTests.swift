@@ -17,37 +17,6 @@ struct ConversationTests {
         }
     }
 
-    @Test func responsesKeepTheirOrder_whenRequestsArePipelined() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            let requests = (0..<50).map {
-                "GET /\($0 % 5 == 0 ? "gate" : "things/a/\($0)") HTTP/1.1\r\nHost: t\r\n\r\n"
-            }
-            try client.send(requests.joined())
-            #expect(server.events.wait(for: "at the gate"))
-            server.events.gate.open()
-            for number in 0..<50 {
-                #expect(try client.response().body == (number % 5 == 0 ? "through" : "a \(number)"))
-            }
-        }
-    }
-
-    @Test func requestIsParsed_whenItArrivesByteByByte() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            for byte in "POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\nbody" {
-                try client.send(String(byte))
-            }
-            #expect(try client.response().body == "body")
-            for byte in "POST /echo HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n" {
-                try client.send(String(byte))
-            }
-            #expect(try client.response().body == "body")
-        }
-    }
-
     @Test func headHasNoBody_whenGetHasOne() async throws {
         let server = try TestServer()
         try await blocking {
@@ -78,18 +47,6 @@ struct ConversationTests {
         }
     }
 
-    @Test func finalResponseIsSentAtOnce_whenTheBodyIsUnwanted() async throws {
-        let server = try TestServer()
-        try await blocking {
-            for framing in ["Content-Length: 4", "Transfer-Encoding: chunked"] {
-                let client = try server.client()
-                try client.send("POST /nothing HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\n\(framing)\r\n\r\n")
-                #expect(try client.response().status == 404)
-                #expect(try client.rest() == "")
-            }
-        }
-    }
-
     @Test func connectionCloses_whenTheClientAsks() async throws {
         let server = try TestServer()
         try await blocking {
@@ -100,15 +57,6 @@ struct ConversationTests {
             try old.send("GET /hello HTTP/1.0\r\n\r\n")
             #expect(try old.response().body == "hello")
             #expect(try old.rest() == "")
-        }
-    }
-
-    @Test func shortBodyIsDropped_whenThePathIsUnknown() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            #expect(try client.post("/nothing", "GET /hello HTTP/1.1\r\nHost: t\r\n\r\n").status == 404)
-            #expect(try client.get("/hello").status == 200)
         }
     }
 

@@ -44,38 +44,6 @@ struct HeldMemoryTests {
         }
     }
 
-    /// The next request arrives before the memory of the last one is given back.
-    @Test func memoryIsGivenBack_whenLargeRequestsArePipelined() async throws {
-        let server = try TestServer({ $0.heldBytesMax = 4_800_000 }, routes: Self.routes)
-        try await blocking {
-            let client = try server.client()
-            let body = String(repeating: "x", count: 300_000)
-            let request = "POST /length HTTP/1.1\r\nHost: t\r\nContent-Length: 300000\r\n\r\n\(body)"
-            for _ in 0..<20 { try client.send(request) }
-            for _ in 0..<20 { #expect(try client.response().body == "300000") }
-        }
-    }
-
-    @Test func bodyWaitsForMemory_andOthersAreServed() async throws {
-        let server = try TestServer(
-            {
-                $0.heldBytesMax = 1_200_000
-                $0.timeouts.memory = .milliseconds(100)
-            }, routes: Self.routes)
-        try await blocking {
-            let (hoarder, client) = (try server.client(), try server.client())
-            let head = "POST /upload HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n"
-            try hoarder.send(head + Self.part)
-            try client.send(head + Self.part)
-            let refusal = try client.response()
-            #expect((refusal.status, refusal.fields["connection"]) == (503, "close"))
-            #expect(refusal.fields["retry-after"] == "1")
-            #expect(try server.client().post("/echo", "small").status == 200)
-            // Strangers have memory of their own.
-            #expect(try server.client().post("/length", String(repeating: "x", count: 50_000)).status == 200)
-        }
-    }
-
     @Test func departureIsNoticed_whileABodyWaitsForMemory() async throws {
         let server = try TestServer({ $0.heldBytesMax = 1_200_000 }, routes: Self.routes)
         try await blocking {
@@ -126,34 +94,6 @@ struct HeldMemoryTests {
             #expect(slow.waitForReset())
             #expect(try other.response().bytes.count == 12_000_000)
             #expect(try server.client().get("/page").status == 200)
-        }
-    }
-
-    @Test func bodyIsNotRead_whenTheRouteDoesNotAdmitIt() async throws {
-        let server = try TestServer(routes: { _, events in
-            [
-                Route(.post, "/private", bodyBytesMax: 8 << 20) { request in
-                    events.add("handler \(try request.body.count)")
-                    return .text("in")
-                }.admitting { request in
-                    guard request.head[.authorization] != nil else {
-                        throw Problem(.unauthorized, code: "who", detail: "Say who you are.")
-                    }
-                    return ServerResponse(.continue)
-                }
-            ]
-        })
-        try await blocking {
-            let stranger = try server.client()
-            try stranger.send("POST /private HTTP/1.1\r\nHost: t\r\nContent-Length: 8000000\r\n\r\nx")
-            let refusal = try stranger.response()
-            #expect((refusal.status, refusal.fields["connection"]) == (401, "close"))
-            let friend = try server.client()
-            let head = "POST /private HTTP/1.1\r\nHost: t\r\nAuthorization: me\r\nContent-Length: 200000\r\n\r\n"
-            try friend.send(head)
-            try friend.send(Self.part)
-            #expect(try friend.response().body == "in")
-            #expect(server.events.count("handler 200000") == 1)
         }
     }
 }

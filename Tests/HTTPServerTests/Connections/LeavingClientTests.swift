@@ -19,17 +19,6 @@ struct LeavingClientTests {
         #expect(server.events.requests.map(\.isComplete) == [false])
     }
 
-    @Test func handlerIsCancelled_whenItsClientClosesAndTheTimeoutHasPassed() async throws {
-        let server = try TestServer { $0.timeouts.halfClosed = .milliseconds(20) }
-        try await blocking {
-            let client = try server.client()
-            try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
-            #expect(server.events.wait(for: "waiting"))
-            client.close()
-            #expect(server.events.wait(for: "cancelled"))
-        }
-    }
-
     @Test func producerEnds_whenItsClientLeaves() async throws {
         let server = try TestServer()
         try await blocking {

@@ -44,29 +44,4 @@ struct StalledClientTests {
             #expect(try client.response().body == "hello")
         }
     }
-
-    @Test func producerWaits_whenItsClientDoesNotRead() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client(receiveBufferBytes: 4_096)
-            try client.send("GET /rows HTTP/1.1\r\nHost: t\r\n\r\n")
-            #expect(server.events.wait(for: "rows"))
-            #expect(try server.client().get("/hello").status == 200)
-            #expect(server.events.count("rows") < 100)
-            #expect(try client.response().body.count == 4_000_000)
-        }
-    }
-
-    @Test func clientMustWait_whenItPipelinesDuringASlowRequest() async throws {
-        let server = try TestServer { $0.timeouts.idle = .seconds(5) }
-        try await blocking {
-            let (client, other) = (try server.client(), try server.client())
-            try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
-            #expect(server.events.wait(for: "waiting"))
-            let request = "GET /hello HTTP/1.1\r\nHost: t\r\nX: \(String(repeating: "x", count: 1_000))\r\n\r\n"
-            let sent = try client.send(
-                String(repeating: request, count: 20_000), untilSilent: { _ = try other.get("/hello") })
-            #expect(sent < 15_000_000)
-        }
-    }
 }

@@ -23,21 +23,6 @@ struct StoppingTests {
         await server.waitForEnd()
     }
 
-    @Test func pipelinedRequestsEndCleanly_whenTheServerStops() async throws {
-        let server = try TestServer { $0.timeouts.idleDrain = .milliseconds(1) }
-        try await blocking {
-            let (client, idle) = (try server.client(), try server.client())
-            try client.send(String(repeating: "GET /gate HTTP/1.1\r\nHost: t\r\n\r\n", count: 20))
-            #expect(server.events.wait(for: "at the gate"))
-            server.cancel()
-            #expect(try idle.rest() == "", "the loop knows of the stop")
-            server.events.gate.open()
-            #expect(try client.response().fields["connection"] == "close")
-            #expect(try client.rest() == "")
-        }
-        await server.waitForEnd()
-    }
-
     @Test func idleConnectionCloses_whenTheServerStops() async throws {
         let server = try TestServer { $0.timeouts.idleDrain = .milliseconds(1) }
         try await blocking {

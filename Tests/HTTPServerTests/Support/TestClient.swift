@@ -68,22 +68,6 @@ final class TestClient: @unchecked Sendable {
         return bytes.count - rest.count
     }
 
-    /// Sends until the server has accepted no bytes through three calls of `turn`, which waits for a turn of its loop.
-    ///
-    /// - Returns: the number of accepted bytes.
-    @discardableResult
-    func send(_ text: String, untilSilent turn: () throws -> Void) throws -> Int {
-        let bytes = Array(text.utf8)
-        var (sent, silentTurns) = (0, 0)
-        while sent < bytes.count, silentTurns < 3 {
-            let count = sendWithoutWaiting(bytes[sent...])
-            sent += count
-            silentTurns = count > 0 ? 0 : silentTurns + 1
-            try turn()
-        }
-        return sent
-    }
-
     /// Reads the next response.
     func response(toHead isHead: Bool = false) throws -> Response {
         var response = Response()

@@ -117,14 +117,6 @@ struct ClientRegistrationTests {
         #expect(await phone.installation?.userID == "alice")
     }
 
-    @Test func anotherUser_isRegistered_whenTheSnapshotIsTheSame() async throws {
-        let phone = Phone()
-        let client = await phone.launch(as: "alice")
-        await client.signIn { phone.registry.credential(user: "bob") }
-        await client.settled()
-        #expect(await phone.installation?.userID == "bob")
-    }
-
     @Test func ifMatch_isTheGenerationOfTheLastResponse() async throws {
         let phone = Phone()
         let client = await phone.launch(as: "alice")

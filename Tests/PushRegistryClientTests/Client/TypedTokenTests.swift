@@ -83,19 +83,6 @@ struct TypedTokenTests {
         #expect(await phone.tokens == ["liveActivityStart - 01"])
     }
 
-    @Test func change_madeOffline_arrivesWithTheNextLaunch() async throws {
-        let phone = Phone()
-        do {
-            let client = await phone.launch(as: "alice")
-            await phone.registry.setReachable(false)
-            await client.didReceive(pushToStartToken: .token(1))
-            await client.settled()
-        }
-        await phone.registry.setReachable(true)
-        _ = await phone.launch(as: "alice")
-        #expect(await phone.tokens == ["liveActivityStart - 01"])
-    }
-
     @Test func change_thatIsReportedBeforeTheFirstUnlock_isSentAfterIt() async throws {
         let phone = Phone()
         _ = await phone.launch(as: "alice")
@@ -244,22 +231,6 @@ struct TypedTokenTests {
     }
 
     // MARK: - Users
-
-    @Test(arguments: [true, false])
-    func nextUser_getsNoToken_ofTheFormerOne(_ signsOut: Bool) async throws {
-        let phone = Phone()
-        let client = await phone.launch(as: "alice")
-        await client.didReceive(liveActivityToken: .token(1), activity: "alices-trip")
-        await client.settled()
-        if signsOut { try await client.signOut() }
-        await client.signIn { phone.registry.credential(user: "bob") }
-        await client.settled()
-        #expect(await phone.installation?.userID == "bob")
-        #expect(await phone.tokens == [])
-        await client.didReceive(pushToStartToken: .token(2))
-        await client.settled()
-        #expect(await phone.tokens == ["liveActivityStart - 02"])
-    }
 
     @Test func newSession_ofTheSameUser_keepsTheTokens() async throws {
         let phone = Phone()

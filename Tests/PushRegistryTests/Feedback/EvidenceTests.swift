@@ -78,28 +78,6 @@ struct EvidenceTests {
 
 @Suite("A verdict changes the state once (R9)")
 struct FeedbackStepTests {
-    @Test func deadToken_increasesTheGenerationOnce() throws {
-        var locked = try LockedFeedback.make([.make()])
-        #expect(locked.apply(try .make()) == .unregistered)
-        #expect(locked.apply(try .make()) == .ignored)
-        #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
-        let after = try #require(locked.changed.first)
-        #expect(after.state == .unregistered && after.generation == 11 && after.registrationGeneration == 10)
-        #expect(after.tokenSHA256 == [1] && after.lastSeenAt < noon)
-        #expect(after.stateChangedAt == noon)
-        #expect(locked.events.map(\.kind) == [.unregistered] && locked.events.map(\.reason) == [.tokenDead])
-    }
-
-    @Test func items_areAppliedInTheirOrder() throws {
-        var locked = try LockedFeedback.make([.make()])
-        #expect(locked.apply(try .make("BadDeviceToken")) == .suspect)
-        #expect(locked.apply(try .make("BadDeviceToken")) == .ignored)
-        #expect(locked.apply(try .make("Unregistered", generation: 10)) == .unregistered)
-        #expect(locked.events.map(\.state) == [.suspect, .unregistered])
-        #expect(locked.events.map(\.generationBefore) == [10, 11])
-        #expect(locked.changed.map(\.generation) == [12])
-    }
-
     @Test(arguments: [InstallationState.loggedOut, .stale, .unregistered])
     func doubtfulVerdict_isIgnored_inUnreachableStates(state: InstallationState) throws {
         #expect(try LockedFeedback.outcome(of: .make("BadDeviceToken"), on: .make(state: state)) == .ignored)

@@ -14,27 +14,6 @@ struct TypedVerdictTests {
             tokens: LockedTokens(tokens.map { (InstallationKey.make(installID), $0) }, now: noon))
     }
 
-    @Test(arguments: ["Unregistered", "ExpiredToken", "BadDeviceToken"])
-    func token_isRemoved_andTheInstallationStays(reason: String) throws {
-        for kind in [TokenKind.voip, nil] {
-            var feedback = try locked([.make(.voip, sha256: 7), .make(.widget, sha256: 8)])
-            #expect(feedback.apply(try .make(reason, token: 7, kind: kind)) == .unregistered)
-            #expect(feedback.apply(try .make(reason, token: 7, kind: kind)) == .unknown)
-            #expect(feedback.changed.isEmpty && feedback.events.isEmpty)
-            let changes = try #require(feedback.tokens?.changes)
-            #expect(changes.map(\.removed) == [[.make(.voip)]] && changes.allSatisfy(\.written.isEmpty))
-            #expect(feedback.tokens?.disturbed == [.make("phone")] && feedback.removed == [.voip: 1])
-        }
-    }
-
-    @Test func tokenOfAnotherTopic_isIgnored() throws {
-        var feedback = try locked([.make(.voip, sha256: 7)])
-        #expect(feedback.apply(try .make("DeviceTokenNotForTopic", token: 7)) == .ignored)
-        #expect(feedback.apply(try .make("TooManyRequests", token: 7, kind: .voip)) == .ignored)
-        #expect(feedback.tokens?.changes.isEmpty == true)
-        #expect(feedback.counts.ignoredReasons.map(\.reason) == ["TooManyRequests"])
-    }
-
     @Test func text_meansTheMainToken_whenItIsBoth() throws {
         var feedback = try locked([.make(.voip, sha256: 1)])
         #expect(feedback.apply(try .make(token: 1)) == .unregistered)
@@ -53,23 +32,6 @@ struct TypedVerdictTests {
         #expect(feedback.apply(try .make(token: 7, kind: .liveActivityStart)) == .unregistered)
         #expect(feedback.removed == [.liveActivityStart: 2])
         #expect(feedback.counts[.unregistered] == 1)
-    }
-
-    @Test func installation_meansAllTokensOfTheKind_orThatOfTheName() throws {
-        let tokens: [TypedToken] = try [
-            .make(.liveActivity, "a", sha256: 7), .make(.liveActivity, "b", sha256: 8), .make(.voip, sha256: 9),
-        ]
-        for (name, count) in [(nil, 2), ("b", 1)] {
-            var feedback = try locked(tokens)
-            let item = try FeedbackItem.make(
-                token: nil, installID: "phone", provider: nil, kind: .liveActivity, name: name)
-            #expect(feedback.apply(item) == .unregistered && feedback.removed == [.liveActivity: count])
-        }
-        var feedback = try locked(tokens)
-        #expect(
-            feedback.apply(try .make(token: nil, installID: "phone", provider: nil, kind: .widget)) == .unknown)
-        #expect(
-            feedback.apply(try .make(token: nil, installID: "nobody", provider: nil, kind: .voip)) == .unknown)
     }
 
     @Test func feedback_isOutdated_whenTokenAndInstallationDisagree() throws {

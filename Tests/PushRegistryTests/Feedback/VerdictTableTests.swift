@@ -15,23 +15,6 @@ struct VerdictTableTests {
         }
     }
 
-    @Test func table_hasTheExpectedRows() {
-        let dead = VerdictTable.rows.filter { $0.verdict == .dead }
-        #expect(
-            dead.map(\.reason) == [
-                "Unregistered", "ExpiredToken", "410", "UNREGISTERED", "NOT_FOUND",
-                "messaging/registration-token-not-registered", "registration-token-not-registered", "NotRegistered",
-                "404", "410", "Gone", "Expired",
-            ])
-        let doubtful = VerdictTable.rows.filter { $0.verdict == .doubtful }
-        #expect(
-            doubtful.map(\.reason) == [
-                "BadDeviceToken", "DeviceTokenNotForTopic", "SENDER_ID_MISMATCH", "INVALID_ARGUMENT", "404",
-                "InvalidRegistration", "messaging/invalid-registration-token", "messaging/mismatched-credential",
-                "MismatchSenderId", "80300007",
-            ])
-    }
-
     @Test(arguments: [Provider.apns, .apnsSandbox])
     func statusOfAPNs_countsOnlyWithItsTime(provider: Provider) throws {
         let phone = try Installation.make(provider: provider)

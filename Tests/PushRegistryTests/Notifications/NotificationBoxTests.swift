@@ -34,21 +34,6 @@ extension NotificationBox {
 
 @Suite("Notifications of an installation are numbered without a gap (fine print 60, 61, 63, 80, 103)")
 struct NotificationBoxTests {
-    @Test func numbers_beginAtOne_andNameTheHighestOneThatWaits() {
-        var box = NotificationBox.empty
-        let issued = (0..<3).map { box.store(.make(), index: $0, at: .at(0)) }
-        #expect(issued.map(\.number) == [1, 2, 3])
-        #expect(issued.map(\.previous) == [0, 1, 2])
-        #expect(box.added.map(\.post) == [0, 1, 2] && box.last == 3)
-    }
-
-    @Test func previous_skipsExpiredNotifications() {
-        var box = NotificationBox.empty
-        _ = box.store(.make(for: 1_000), index: 0, at: .at(0))
-        _ = box.store(.make(for: 1), index: 1, at: .at(0))
-        #expect(box.store(.make(), index: 2, at: .at(1)) == IssuedNumber(number: 3, previous: 1))
-    }
-
     @Test func badge_countsNeitherExpiredNorReplacedNorDroppedOnes() {
         let stored = NotificationBox.Waiting(number: 1, expiresAt: .at(100), collapseID: "mail")
         var box = NotificationBox(last: 1, dropped: 0, waiting: [stored], remembered: [:])
@@ -70,64 +55,11 @@ struct NotificationBoxTests {
         #expect(box.badge(of: again.number, at: .at(0)) == 1)
     }
 
-    @Test func previous_isZero_whenNothingWaits() {
-        var box = NotificationBox(last: 7, dropped: 0, waiting: [], remembered: [:])
-        #expect(box.store(.make(), index: 0, at: .at(0)) == IssuedNumber(number: 8, previous: 0))
-    }
-
-    @Test func collapse_replacesTheOlderNotification_storedOrNot() {
-        let stored = NotificationBox.Waiting(number: 1, expiresAt: .at(100), collapseID: "mail")
-        var box = NotificationBox(last: 1, dropped: 0, waiting: [stored], remembered: [:])
-        #expect(box.store(.make("mail"), index: 0, at: .at(0)) == IssuedNumber(number: 2, previous: 0))
-        #expect(box.store(.make("call"), index: 1, at: .at(0)) == IssuedNumber(number: 3, previous: 2))
-        #expect(box.store(.make("mail"), index: 2, at: .at(0)) == IssuedNumber(number: 4, previous: 3))
-        #expect(box.removed == [1])
-        #expect(box.added.map(\.waiting.number) == [3, 4])
-        #expect(box.dropped == 0)
-    }
-
-    @Test func limit_dropsTheOldest_andStoresItsNumber() {
-        var box = NotificationBox.empty
-        for index in 0..<5 { _ = box.store(.make(waitingMax: 3), index: index, at: .at(0)) }
-        #expect(box.added.map(\.waiting.number) == [3, 4, 5])
-        #expect(box.dropped == 2 && box.dropCount == 2)
-    }
-
-    @Test func limit_countsOnlyWaitingNotifications() {
-        var box = NotificationBox.empty
-        _ = box.store(.make(for: 1, waitingMax: 2), index: 0, at: .at(0))
-        _ = box.store(.make("same", waitingMax: 2), index: 1, at: .at(0))
-        _ = box.store(.make("same", waitingMax: 2), index: 2, at: .at(1))
-        _ = box.store(.make(waitingMax: 2), index: 3, at: .at(1))
-        #expect(box.dropped == 0)
-        #expect(box.added.map(\.waiting.number) == [3, 4])
-    }
-
     @Test func lowerLimit_dropsAllInExcess() {
         let stored = (1...10).map { NotificationBox.Waiting(number: $0, expiresAt: .at(100), collapseID: nil) }
         var box = NotificationBox(last: 10, dropped: 0, waiting: stored, remembered: [:])
         #expect(box.store(.make(waitingMax: 4), index: 0, at: .at(0)) == IssuedNumber(number: 11, previous: 10))
         #expect(box.removed == Array(1...7) && box.dropped == 7)
-    }
-
-    @Test func dedup_returnsTheSameNumbers_untilTheFirstPostHasExpired() {
-        var box = NotificationBox.empty
-        _ = box.store(.make(), index: 0, at: .at(0))
-        let first = box.store(.make(dedupID: "d", for: 10), index: 1, at: .at(0))
-        _ = box.store(.make(), index: 2, at: .at(5))
-        #expect(box.store(.make(dedupID: "d", for: 99), index: 3, at: .at(9)) == first)
-        #expect(box.last == 3)
-        #expect(box.store(.make(dedupID: "d"), index: 4, at: .at(10)).number == 4)
-        #expect(box.newlyRemembered["d"]?.issued.number == 4)
-    }
-
-    @Test func dedup_staysAfterCollapseAndAcknowledgement_withItsReceipt() {
-        let known = NotificationBox.Remembered(
-            IssuedNumber(number: 4, previous: 2, receipt: "first"), expiresAt: .at(100))
-        var box = NotificationBox(last: 6, dropped: 0, waiting: [], remembered: ["d": known])
-        let issued = box.store(.make(dedupID: "d"), index: 0, at: .at(1), sealing: { () -> String? in "second" })
-        #expect(issued == known.issued)
-        #expect(!box.isChanged)
     }
 
     /// Random posts against a plain list: every number is used once, and `previous` never names a deleted notification.
@@ -153,35 +85,5 @@ struct NotificationBoxTests {
                 #expect(stored == model)
             }
         }
-    }
-}
-
-@Suite("A fetch is complete or reports a gap (fine print 62, 69, 70, 106)")
-struct NotificationNumbersTests {
-    private func numbers(
-        last: Int64 = 10, acknowledged: Int64 = 0, dropped: Int64 = 0, waiting: ClosedRange<Int64>? = 1...10
-    ) -> NotificationNumbers {
-        NotificationNumbers(last: last, acknowledged: acknowledged, dropped: dropped, waiting: waiting)
-    }
-
-    @Test func gap_ends_whenTheClientHasReachedTheDroppedNumber() {
-        let numbers = numbers(dropped: 4, waiting: 5...10)
-        #expect((0...3).allSatisfy { numbers.isGap(after: $0) })
-        #expect((4...10).allSatisfy { !numbers.isGap(after: $0) })
-    }
-
-    @Test func acknowledgedNumbers_areNoGap() {
-        #expect(!numbers(acknowledged: 6, dropped: 4, waiting: 7...10).isGap(after: 0))
-    }
-
-    @Test func numberAboveTheLast_isAGap() {
-        #expect(numbers().isGap(after: 11) && !numbers().isGap(after: 10))
-        #expect(NotificationNumbers.none.isGap(after: 1) && !NotificationNumbers.none.isGap(after: 0))
-    }
-
-    @Test func first_isTheLowestThatWaits_orTheNext() {
-        #expect(numbers(waiting: 3...9).first == 3)
-        #expect(numbers(waiting: nil).first == 11)
-        #expect(NotificationNumbers.none.first == 1)
     }
 }

@@ -37,50 +37,6 @@ struct DeletionRuleTests {
         case .nothing: Issue.record("the installation exists")
         }
     }
-
-    @Test func deletion_isNothing_whenInstallationIsUnknown() {
-        guard case .nothing = decision(by: .anonymous, on: nil) else {
-            Issue.record("an unknown installation needs no deletion")
-            return
-        }
-    }
-
-    @Test func deletion_isOutdated_whenPreconditionFails() throws {
-        let present = try installation(nil)
-        for (installation, expected) in [(present, present.generation), (nil, 0)] {
-            guard
-                case .refuse(.outdated(expected)) = decision(
-                    by: .service, on: installation, precondition: .generation([3]))
-            else {
-                Issue.record("generation 3 is not the current one")
-                continue
-            }
-        }
-    }
-
-    @Test func ownership_isCheckedBeforeThePrecondition() throws {
-        let present = try installation(.make("alice"))
-        for installation in [present, nil] {
-            guard case .refuse(.notFound) = decision(by: .anonymous, on: installation, precondition: .generation([3]))
-            else {
-                Issue.record("neither the owner nor the existence may show")
-                continue
-            }
-        }
-    }
-}
-
-@Suite("A precondition holds for the generations it names")
-struct PreconditionTests {
-    @Test(
-        arguments: [
-            (.exists, 5, true), (.generation([5]), 5, true), (.generation([4, 5]), 5, true),
-            (.generation([4]), 5, false),
-            (.generation([]), 5, false),
-        ] as [(Precondition, Int64, Bool)])
-    func precondition_holds(precondition: Precondition, generation: Int64, expected: Bool) {
-        #expect(precondition.holds(for: generation) == expected)
-    }
 }
 
 @Suite("Reachable means active, in a valid session, and allowed")

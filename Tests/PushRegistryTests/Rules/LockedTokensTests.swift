@@ -37,34 +37,6 @@ struct LockedTokensTests {
 
     // MARK: The set
 
-    @Test mutating func tokens_replaceTheSet_andStayWithoutThem() throws {
-        let first = try ledger.register(Self.registration([Self.voip, Self.widget]))[0]
-        #expect(first.expiredTokens == 0)
-        #expect(ledger.set(of: "phone") == ["voip  76", "widget  77"])
-        let second = try ledger.register(Self.registration([Self.widget]))[0]
-        #expect(second.status == .updated && second.generation == first.generation)
-        #expect(ledger.set(of: "phone") == ["widget  77"])
-        let third = try ledger.register(Self.registration(nil))[0]
-        #expect(third.status == .unchanged && third.expiredTokens == nil)
-        #expect(ledger.set(of: "phone") == ["widget  77"])
-        #expect(try ledger.register(Self.registration([]))[0].status == .updated)
-        #expect(ledger.set(of: "phone") == [])
-        #expect(ledger.events.map(\.kind) == [.registered])
-    }
-
-    @Test mutating func sameSet_isUnchanged_inAnotherOrder() throws {
-        try ledger.register(Self.registration([Self.voip, Self.widget]))
-        #expect(try ledger.register(Self.registration([Self.widget, Self.voip]))[0].status == .unchanged)
-        #expect(ledger.isKnown("phone"))
-    }
-
-    @Test mutating func otherEnvironment_isAnotherSet() throws {
-        try ledger.register(Self.registration([Self.voip]))
-        let sandbox = SentTypedToken.make(.voip, "v", in: .apnsSandbox)
-        #expect(try ledger.register(Self.registration([sandbox]))[0].status == .updated)
-        #expect(ledger.token(.voip, of: "phone")?.token.provider == .apnsSandbox)
-    }
-
     @Test(arguments: [TokenKind.widget, .voip]) mutating func heldToken_isHandedOutAgain_whenItIsRegistered(
         kind: TokenKind
     ) throws {
@@ -79,32 +51,6 @@ struct LockedTokensTests {
     }
 
     // MARK: One token
-
-    @Test mutating func oneToken_isAddedReplacedAndRemoved() throws {
-        let generation = try ledger.register(Self.registration([Self.voip]))[0].generation
-        #expect(try ledger.change(Self.put(Self.widget)) == TypedTokenOutcome(generation: generation, count: 2))
-        #expect(try ledger.change(Self.put(.make(.widget, "x"))).count == 2)
-        #expect(ledger.set(of: "phone") == ["voip  76", "widget  78"])
-        #expect(try ledger.change(Self.remove(.widget)).count == 1)
-        #expect(try ledger.change(Self.remove(.widget)).count == 1)
-        #expect(ledger.set(of: "phone") == ["voip  76"])
-        #expect(ledger.events.map(\.kind) == [.registered])
-    }
-
-    @Test mutating func sameBody_isComparedAgain_afterTheSetHasChanged() throws {
-        try ledger.register(Self.registration([Self.voip]))
-        #expect(ledger.isKnown("phone"))
-        try ledger.change(Self.put(Self.voip))
-        #expect(ledger.isKnown("phone"))
-        try ledger.change(Self.put(Self.widget))
-        #expect(!ledger.isKnown("phone"))
-        #expect(try ledger.register(Self.registration([Self.voip]))[0].status == .updated)
-        try ledger.change(Self.remove(.voip))
-        #expect(!ledger.isKnown("phone"))
-        #expect(try ledger.register(Self.registration([Self.voip]))[0].status == .updated)
-        try ledger.register(Self.registration([Self.voip], on: "other"))
-        #expect(!ledger.isKnown("phone") && ledger.isKnown("other"))
-    }
 
     @Test mutating func seventeenthToken_isRefused_andAnExpiredOneDoesNotCount() throws {
         let many = (0..<15).map { SentTypedToken.make(.widget, "w\($0)", name: "w\($0)") }
@@ -131,52 +77,7 @@ struct LockedTokensTests {
         }
     }
 
-    @Test mutating func oneToken_isRefused_forCallersThatDoNotOwnTheInstallation() throws {
-        let generation = try ledger.register(Self.registration(nil))[0].generation
-        let key = { (isPresent: Bool) in
-            RegistrationClaim.Authority.publishableKey(DeliveryProof { _ in isPresent })
-        }
-        #expect(throws: TypedTokenRefusal.notFound) {
-            try ledger.change(Self.put(Self.voip, for: .user(.make("bob"))))
-        }
-        #expect(throws: TypedTokenRefusal.owned) {
-            try ledger.change(Self.put(Self.voip, for: .anonymous, by: .publishableKey(nil)))
-        }
-        #expect(throws: TypedTokenRefusal.owned) {
-            try ledger.change(Self.put(Self.voip, for: .anonymous, by: key(false)))
-        }
-        #expect(try ledger.change(Self.put(Self.voip, for: .anonymous, by: key(true))).count == 1)
-        #expect(throws: TypedTokenRefusal.outdated(generation: nil)) {
-            try ledger.change(Self.put(Self.voip, for: .anonymous, by: key(true), ifMatch: .generation([1])))
-        }
-        #expect(throws: TypedTokenRefusal.outdated(generation: generation)) {
-            try ledger.change(Self.put(Self.voip, for: .user(.make("alice")), ifMatch: .generation([1])))
-        }
-        #expect(try ledger.change(Self.put(Self.voip, ifMatch: .generation([generation]))).count == 1)
-    }
-
-    @Test mutating func oneToken_isOfTheInstallationsEnvironment_unlessItNamesOne() throws {
-        try ledger.register(Self.registration(nil, provider: .apnsSandbox))
-        try ledger.change(Self.put(Self.voip))
-        #expect(ledger.token(.voip, of: "phone")?.token.provider == .apnsSandbox)
-        try ledger.change(Self.put(Self.voip, environment: .apns))
-        #expect(ledger.token(.voip, of: "phone")?.token.provider == .apns)
-    }
-
     // MARK: One holder
-
-    @Test mutating func token_moves_andTheFormerHolderKeepsTheRest() throws {
-        let start = { (name: String) in SentTypedToken.make(.liveActivityStart, "s", name: name) }
-        let generation = try ledger.register(Self.registration([start("a"), start("b"), Self.voip]))[0].generation
-        try ledger.register(Self.registration([start("c")], on: "other", as: "bob"))
-        #expect(ledger.set(of: "phone") == ["voip  76"] && ledger.set(of: "other") == ["liveActivityStart c 73"])
-        let event = try #require(ledger.events.last)
-        #expect(event.kind == .tokenMoved && event.reason == .liveActivityStart && event.key == .make("phone"))
-        #expect(event.tokenSHA256 == start("a").sha256 && event.provider == .apns && event.userID == .make("alice"))
-        #expect(event.generationBefore == generation && event.generationAfter == generation)
-        #expect(ledger.events.count { $0.kind == .tokenMoved } == 1)
-        #expect(ledger["phone"]?.state == .active && ledger["phone"]?.generation == generation)
-    }
 
     @Test mutating func token_moves_byACallAboutIt_andIntoAnotherEnvironment() throws {
         try ledger.register(Self.registration([Self.voip]), Self.registration(nil, on: "other"))
@@ -215,34 +116,12 @@ struct LockedTokensTests {
 
     // MARK: The end of the set
 
-    private static let ends: [(String, @Sendable (Installation) -> Installation?)] = [
-        ("logout", { $0.unbound(at: .at(9)) }), ("deletion", { _ in nil }),
-        ("stale", { $0.retired(as: .stale, at: .at(9)) }), ("dead", { $0.retired(as: .unregistered, at: .at(9)) }),
-        ("reinstalled", { $0.retired(as: .superseded, at: .at(9)) }),
-    ]
-
-    @Test(arguments: ends.map(\.0)) mutating func set_ends_withItsBinding(by what: String) throws {
-        let end = try #require(Self.ends.first { $0.0 == what }?.1)
-        try ledger.register(Self.registration([Self.voip, Self.widget]))
-        ledger.change("phone", end)
-        #expect(ledger.set(of: "phone") == [])
-        #expect(try ledger.register(Self.registration([Self.voip]))[0].status != .unchanged)
-        #expect(ledger.set(of: "phone") == ["voip  76"])
-    }
-
     @Test mutating func suspect_keepsTheSet() throws {
         try ledger.register(Self.registration([Self.voip]))
         ledger.change("phone") { $0.retired(as: .suspect, at: .at(9)) }
         #expect(ledger.set(of: "phone") == ["voip  76"])
         try ledger.register(Self.registration(nil))
         #expect(ledger.set(of: "phone") == ["voip  76"])
-    }
-
-    @Test mutating func keepAnonymous_keepsWidgetAndComplication() throws {
-        let all = TokenKind.allCases.map { SentTypedToken.make($0, $0.rawValue, name: "n") }
-        try ledger.register(Self.registration(all))
-        ledger.change("phone") { $0.unbound(keepingActive: true, at: .at(9)) }
-        #expect(ledger.set(of: "phone").map { String($0.prefix { $0 != " " }) } == ["complication", "widget"])
     }
 
     @Test(arguments: [("alice", "bob"), ("alice", nil), (nil, "alice")] as [(String?, String?)])
@@ -260,15 +139,6 @@ struct LockedTokensTests {
         try ledger.register(Self.registration(nil, session: "s2"))
         try ledger.register(Self.registration(nil, token: "another", session: "s2"))
         #expect(ledger.set(of: "phone") == ["voip  76"])
-    }
-
-    @Test mutating func anotherProvider_endsTheSet() throws {
-        try ledger.register(Self.registration([Self.voip]))
-        try ledger.register(Self.registration(nil, provider: .apnsSandbox))
-        #expect(ledger.set(of: "phone") == ["voip  76"])
-        try ledger.register(Self.registration([], provider: .fcm))
-        try ledger.register(Self.registration(nil))
-        #expect(ledger.set(of: "phone") == [])
     }
 
     /// Other installations in one batch end it in between.
@@ -306,15 +176,6 @@ struct LockedTokensTests {
         #expect(ledger.token(.liveActivity, of: "phone")?.receivedAt == ledger.now)
         try ledger.register(Self.registration([.make(.liveActivity, "b", name: "two")]))
         #expect(ledger.token(.liveActivity, of: "phone")?.receivedAt == ledger.now)
-    }
-
-    @Test mutating func pastToken_isLeftOutOfARegistration_andRefusedAlone() throws {
-        let past = SentTypedToken.make(.voip, "v", until: .at(3_600))
-        let first = try ledger.register(Self.registration([past, Self.widget]))[0]
-        #expect(first.status == .created && first.expiredTokens == 1)
-        #expect(ledger.set(of: "phone") == ["widget  77"])
-        #expect(try ledger.register(Self.registration([past, Self.widget]))[0].status == .unchanged)
-        #expect(throws: TypedTokenRefusal.past) { try ledger.change(Self.put(past)) }
     }
 
     @Test func storedDigest_matchesUntilTheFirstTokenExpires() {

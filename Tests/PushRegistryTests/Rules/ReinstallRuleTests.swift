@@ -29,18 +29,6 @@ struct ReinstallRuleTests {
         #expect(mark == (expected ? .make("new") : nil))
     }
 
-    @Test func mark_isCleared_whenTheOlderRegistersAgain() throws {
-        let device = Device.make("old", keychainID: "kc", vendorID: "v")
-        var locked = LockedInstallations([], now: .at(1), number: 1)
-        let first = try locked.register(.make("old", device: device))
-        _ = try locked.register(.make("new", device: .make("new", keychainID: "kc", vendorID: "v")))
-        var later = LockedInstallations(locked.changed.map(\.after), now: .at(2), number: 2)
-        let again = try later.register(.make("old", device: device))
-        #expect(again.generation == first.generation)
-        #expect(later[.make("old")]?.probablyReplacedBy == nil)
-        #expect(later[.make("new")]?.probablyReplacedBy == nil)
-    }
-
     @Test func older_isNotMarked_whenItIsNotActive() throws {
         var locked = LockedInstallations([], now: .at(1), number: 1)
         _ = try locked.register(.make("old", token: "t", device: .make("old", keychainID: "kc", vendorID: "v")))

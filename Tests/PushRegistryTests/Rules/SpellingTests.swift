@@ -36,19 +36,6 @@ struct SpellingTests {
         return try #require(locked[.make(installID)])
     }
 
-    @Test func spelling_isRotated_andSupersedesNobody() throws {
-        let phone = try registered()
-        var locked = LockedInstallations([phone], now: .at(2), number: 2)
-        let outcome = try locked.register(.make(token: "\(fid):APA91b"))
-        #expect(outcome.status == .updated && outcome.generation == phone.generation + 1)
-        #expect(locked.events.map(\.kind) == [.rotated] && locked.events[0].reason == .respelled)
-        #expect(locked.events[0].tokenSHA256 == phone.tokenSHA256)
-        let after = try #require(locked[.make("phone")])
-        #expect(after.address == phone.address && after.spelling?.text == "\(fid):APA91b")
-        #expect(after.epoch == phone.epoch && after.registeredAt == .at(2))
-        #expect(try locked.register(.make(token: "\(fid):APA91b")).status == .unchanged)
-    }
-
     /// The second part changes when Firebase renews a token.
     @Test func anotherSecondPart_isAnotherSpelling() throws {
         var locked = LockedInstallations([try registered("phone", "\(fid):a")], now: .at(2), number: 2)
@@ -79,28 +66,6 @@ struct SpellingTests {
         #expect(try locked.register(.make(token: "\(fid):APA91b")).state == .active)
         #expect(locked.events.map(\.kind) == [.rotated] && locked.events[0].reason == .respelled)
     }
-
-    @Test func spelling_movesTheToken_toAnotherInstallation() throws {
-        let old = try registered("old", "\(fid):APA91b", as: .make("alice"))
-        var locked = LockedInstallations([old], now: .at(2), number: 2)
-        #expect(try locked.register(.make("new", token: fid)).status == .created)
-        #expect(locked.events.map(\.kind) == [.superseded, .takenOver])
-        let former = try #require(locked[.make("old")])
-        #expect(former.tokenSHA256 == nil && former.spelling == nil && former.state == .superseded)
-        #expect(locked.events[1].previousUserID == .make("alice"))
-    }
-
-    @Test(arguments: [(fid, true), ("\(fid):APA91b", true), ("e\(fid.dropFirst())", false)])
-    func publishableKey_provesItselfByAnySpelling(token: String, isProof: Bool) throws {
-        let phone = try registered(as: .make("alice"))
-        var locked = LockedInstallations([phone], now: .at(2), number: 2)
-        let registration = Registration.make(token: token, by: .publishableKey(nil))
-        guard isProof else {
-            #expect(throws: RegistrationRefusal.owned) { try locked.register(registration) }
-            return
-        }
-        #expect(try locked.register(registration).userID == nil)
-    }
 }
 
 @Suite("A token that was registered before addresses had spellings gets its address (R1, R4)")
@@ -126,14 +91,6 @@ struct ReaddressingTests {
 
     private let digest = toyDigest(Array(fid.utf8))
 
-    @Test func token_getsItsAddress_withoutAStep() throws {
-        let phone = try old("phone", "\(fid):a", seenAt: 1)
-        let locked = readdress([phone], ["phone"])
-        var expected = phone
-        expected.tokenSHA256 = digest
-        #expect(locked.changed.map(\.after) == [expected] && locked.events.isEmpty)
-    }
-
     /// Whichever is looked at first, and whether or not one has its address already.
     @Test(arguments: [["a", "b"], ["b", "a"]], [false, true])
     func newerRegistration_keepsTheAddress(order: [String], isFirstDone: Bool) throws {
@@ -157,13 +114,6 @@ struct ReaddressingTests {
         let first = try old("a", "\(fid):a", seenAt: 1, topics: [choice])
         let locked = readdress([first, try old("b", "\(fid):b", seenAt: 2)], ["a", "b"])
         #expect(locked[.make("a")]?.topicChoices.isEmpty == true && locked.topicsEvents.count == 1)
-    }
-
-    @Test func otherTokens_stay() throws {
-        let phone = try old("phone", "no-address:a", seenAt: 1)
-        #expect(readdress([phone], ["phone", "unheard-of"]).changed.isEmpty)
-        let done = readdress([try old("phone", "\(fid):a", seenAt: 1)], ["phone", "phone"])
-        #expect(done.changed.count == 1 && done.events.isEmpty)
     }
 
     /// Between an upgrade and the end of the job.

@@ -35,21 +35,6 @@ private struct LimitedLedger {
 
 @Suite("A user has at most as many active installations as the policy allows")
 struct UserLimitRuleTests {
-    @Test func longestUnseen_isSuperseded_withTheReason() throws {
-        var ledger = LimitedLedger(max: 2)
-        for id in ["a", "b"] { try ledger.register((id, "alice")) }
-        // The older one is seen again.
-        try ledger.register(("a", "alice"))
-        try ledger.register(("c", "alice"))
-        #expect(ledger.active(of: "alice") == ["a", "c"])
-        let former = try #require(ledger.installations[.make("b")])
-        #expect(former.state == .superseded && former.tokenSHA256 == nil && former.owner?.userID == .make("alice"))
-        let event = try #require(ledger.events.last)
-        #expect(event.kind == .superseded && event.reason == .limit && event.key == .make("b"))
-        #expect(event.generationAfter == event.generationBefore + 1 && former.generation == event.generationAfter)
-        #expect(ledger.events.filter { $0.reason == .limit }.count == 1)
-    }
-
     @Test func othersUsers_andAnonymousOnes_doNotCount() throws {
         var ledger = LimitedLedger(max: 1)
         try ledger.register(("a", "alice"), ("b", "bob"), ("c", nil), ("d", nil))

@@ -27,13 +27,6 @@ struct TopicChoicesTests {
         #expect(!shown[1].isSubscribed && shown[1].origin == .default)
     }
 
-    @Test func lockedTopic_isSubscribed_whateverWasChosen() throws {
-        let user = ResolvedTopics(user: TopicChoices(codes: [-1]))
-        let shown = user.subscriptions(in: TopicCatalogue([try .make(1, isLocked: true)]))
-        #expect(shown[0].isSubscribed && shown[0].origin == .default)
-        #expect(user.subscriptions(in: TopicCatalogue([try .make(1)]))[0].isSubscribed == false)
-    }
-
     @Test func choice_isStored_evenIfItEqualsTheDefault() throws {
         var choices = TopicChoices()
         #expect(choices.apply([TopicChange(try .make(1), true)]).map(\.rawValue) == ["t1"])
@@ -55,14 +48,6 @@ struct TopicChoicesTests {
         #expect(changed.map(\.rawValue) == ["t3"] && after.codes == [-3, 1, 7])
         let (same, nothing) = patch.applied(to: TopicChoices(codes: [1, -2, -3]))
         #expect(nothing.isEmpty && same.codes == [-3, -2, 1])
-    }
-
-    @Test func registration_isTolerant_ofUnknownAndLockedTopics() throws {
-        let catalogue = TopicCatalogue([try .make(1), try .make(2, isLocked: true)])
-        let changes = TopicChange.tolerated(
-            [("t1", false), ("nope", true), ("t2", false), ("T1", true)], in: catalogue)
-        #expect(changes == [TopicChange(try .make(1), false)])
-        #expect(TopicChange.tolerated([("t2", true), ("t2", nil)], in: catalogue).count == 2)
     }
 
     @Test(arguments: ["", "a/b", "News", "ä", ".", "..", String(repeating: "a", count: 65)])
@@ -87,44 +72,6 @@ struct TopicResetTests {
         phone.topicChoices = TopicChoices(codes: choices)
         phone.topics = phone.topicChoices.over(TopicChoices(codes: inherited))
         return phone
-    }
-
-    @Test func choices_stay_whenTheSameOwnerRegisters() throws {
-        let phone = try phone("alice", choices: [-1], inherited: [2])
-        let alice = [UserID.make("alice"): TopicChoices(codes: [2])]
-        for next in [
-            Registration.make("phone", token: "rotated", owner: .make("alice")),
-            .make("phone", owner: .make("alice", session: "next")),
-        ] {
-            let after = try #require(try register([next], on: [phone], inheriting: alice)[.make("phone")])
-            #expect(after.topicChoices.codes == [-1] && after.topics.codes == [-1, 2] && after != phone)
-        }
-    }
-
-    @Test(arguments: [("alice", "bob"), ("alice", nil), (nil, "bob")] as [(String?, String?)])
-    func choices_end_beforeThoseOfTheRegistration_whenTheOwnerChanges(from: String?, to: String?) throws {
-        let bob = [UserID.make("bob"): TopicChoices(codes: [-3, 4])]
-        let next = Registration.make(
-            "phone", owner: to.map { .make($0) }, topics: [TopicChange(try .make(4), false)])
-        let locked = try register([next], on: [try phone(from, choices: [-1, 2])], inheriting: bob)
-        let after = try #require(locked[.make("phone")])
-        #expect(after.topicChoices.codes == [-4])
-        #expect(after.topics.codes == (to == nil ? [-4] : [-4, -3]))
-        #expect(locked.topicsEvents.map(\.topics.description) == ["[t1, t2, t4]"])
-    }
-
-    @Test func formerHolder_losesItsChoices_andTheNewOneKeepsItsOwn() throws {
-        let former = try phone("alice", choices: [-1], inherited: [1, 2])
-        var tablet = try #require(try register([.make("tablet", token: "own")])[.make("tablet")])
-        tablet.topicChoices = TopicChoices(codes: [5])
-        tablet.topics = tablet.topicChoices
-        let alice = [UserID.make("alice"): TopicChoices(codes: [1, 2])]
-        let locked = try register(
-            [.make("tablet", token: "token-of-phone")], on: [former, tablet], inheriting: alice)
-        let loser = try #require(locked[.make("phone")])
-        #expect(loser.state == .superseded && loser.topicChoices.isEmpty && loser.topics.codes == [1, 2])
-        #expect(locked[.make("tablet")]?.topics.codes == [5])
-        #expect(locked.topicsEvents.map { "\($0.reason) \($0.topics)" } == ["topicsReset [t1]"])
     }
 
     /// The events about topics are written after the others: their generations must not go back.
@@ -153,26 +100,5 @@ struct TopicResetTests {
             _ = try locked.register(second)
             #expect(locked[.make("later")]?.topicChoices.isEmpty == true)
         }
-    }
-
-    @Test func logout_endsChoices_onlyWithAnOwner() throws {
-        for keeps in [true, false] {
-            let after = try phone("alice", choices: [-1], inherited: [2]).unbound(keepingActive: keeps, at: .at(20))
-            #expect(after.topicChoices.isEmpty && after.topics.isEmpty)
-        }
-        #expect(try phone(choices: [-1]).unbound(at: .at(20)).topics.codes == [-1])
-    }
-
-    @Test func registration_isUpdated_onlyIfItsTopicsChangeSomething() throws {
-        let alice = Owner.make("alice")
-        let phone = try phone("alice", choices: [-1])
-        let (same, other) = ([TopicChange(try .make(1), false)], [TopicChange(try .make(1), true)])
-        var locked = LockedInstallations([phone], now: .at(11), number: 11)
-        #expect(try locked.register(.make("phone", owner: alice)).status == .unchanged)
-        #expect(try locked.register(.make("phone", owner: alice, topics: same)).status == .unchanged)
-        let outcome = try locked.register(.make("phone", owner: alice, topics: other))
-        #expect(outcome.status == .updated && outcome.generation == phone.generation)
-        #expect(locked.events.isEmpty && locked.topicsEvents.count == 1)
-        #expect(locked[.make("phone")]?.topics.codes == [1])
     }
 }

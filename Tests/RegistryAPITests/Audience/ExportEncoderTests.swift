@@ -97,17 +97,6 @@ struct ExportEncoderTests {
         #expect(place(OpaqueCursors(AppIdentityKey(bytes: Array(repeating: 8, count: 32))), cells[1]) == nil)
         for text in ["", "x", cells[0], cells[1] + "00", cells[1].uppercased()] { #expect(place(cursors, text) == nil) }
     }
-
-    @Test func columns_areReadOnce_whenSeveralFieldsNeedThem() {
-        let fields = ExportField.standard(sender: true, .ndjson)
-        let encoder = ExportEncoder(fields, .ndjson, .open(AppNumber(1)))
-        #expect(encoder.columns == [.installID, .field(.provider), .token, .p256dh, .auth, .generation])
-    }
-
-    @Test func keys_areOneObject_orNull() throws {
-        let lines = try encode([.keys], .ndjson, [[text("p"), text("a")], [nil, nil]])
-        #expect(lines == "{\"keys\":{\"p256dh\":\"p\",\"auth\":\"a\"}}\n{\"keys\":null}\n")
-    }
 }
 
 extension [UInt8] {

@@ -6,29 +6,6 @@ import Testing
 
 @Suite("The registrations of a batch end as if they had come one by one")
 struct BatchTests {
-    @Test func tokens_swap_whenBothInstallationsAreInTheBatch() async throws {
-        try await withStore { store in
-            _ = try await store.writeInOneBatch([.make("A", token: "t1"), .make("B", token: "t2")])
-            let outcomes = try await store.writeInOneBatch([.make("A", token: "t2"), .make("B", token: "t1")])
-            #expect(outcomes.map(\.status) == [.updated, .updated])
-            #expect(try await store.holders() == ["A t2", "B t1"])
-            try await store.expectCompleteHistory()
-        }
-    }
-
-    @Test func token_endsWithTheLast_whenNewInstallationsClaimItOneAfterTheOther() async throws {
-        try await withStore { store in
-            let outcomes = try await store.writeInOneBatch(
-                ["A", "B", "C"].map { try .make($0, token: "t", user: "user-of-\($0)") })
-            #expect(outcomes.map(\.status) == [.created, .created, .created])
-            #expect(try await store.holders() == ["C t"])
-            let states = try await store.strings(
-                "SELECT install_id || ' ' || state::text FROM installation ORDER BY install_id")
-            #expect(states == ["A superseded", "B superseded", "C active"])
-            try await store.expectCompleteHistory()
-        }
-    }
-
     @Test func tokens_moveAlongAChain_whenEachTakesItsNeighbours() async throws {
         try await withStore { store in
             let names = ["A", "B", "C", "D"]
@@ -37,17 +14,6 @@ struct BatchTests {
             let outcomes = try await store.writeInOneBatch(moved.map { try .make($0, token: "t\($1)") })
             #expect(outcomes.allSatisfy { $0.status == .updated })
             #expect(try await store.holders() == ["A tB", "B tC", "C tD", "D tA"])
-            try await store.expectCompleteHistory()
-        }
-    }
-
-    @Test func token_movesOn_whenItsNewHolderIsOfTheSameBatch() async throws {
-        try await withStore { store in
-            _ = try await store.register(.make("old", token: "t"))
-            _ = try await store.writeInOneBatch([
-                .make("new", token: "t"), .make("old", token: "t"), .make("newer", token: "t"),
-            ])
-            #expect(try await store.holders() == ["newer t"])
             try await store.expectCompleteHistory()
         }
     }
@@ -100,16 +66,6 @@ struct BatchTests {
         }
     }
 
-    @Test func cell_isKnownToAllLoops_onceOneHasCreatedIt() async throws {
-        try await withStore { store in
-            let loops = LoopResources.sharing([store.pool, store.pool])
-            let registration = try Registration.make("A")
-            let created = try await loops[0].cells.numbers(of: [registration], store.pool, .batch)
-            _ = try await store.database.execute("ALTER TABLE rollup_cell RENAME TO unread")
-            #expect(try await loops[1].cells.numbers(of: [registration], store.pool, .batch) == created)
-        }
-    }
-
     @Test func batch_isOneTransaction() async throws {
         try await withStore { store in
             _ = try await store.writeInOneBatch((0..<100).map { try .make("phone-\($0)") })
@@ -154,17 +110,6 @@ struct BatchTests {
             #expect(outcomes.map(\.status) == [.updated, nil])
             #expect(throws: StoreError.unavailable) { try outcomes[1].get() }
             #expect(try await store.holders() == ["A token-of-A", "B token-of-B", "old t"])
-        }
-    }
-
-    @Test func outdatedOne_isRefusedAlone_andItsNeighboursAreWritten() async throws {
-        try await withStore { store in
-            _ = try await store.register(.make("A", token: "t"))
-            let outcomes = try await store.writeInOneBatch([
-                .make("B", token: "t", precondition: .exists), .make("A", token: "t", user: "alice"), .make("C"),
-            ])
-            #expect(outcomes.map(\.status) == [nil, .updated, .created])
-            #expect(try await store.holders() == ["A t", "C token-of-C"])
         }
     }
 }

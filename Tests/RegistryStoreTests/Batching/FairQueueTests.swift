@@ -109,24 +109,6 @@ struct FairQueueTests {
         #expect(next?.items.map(\.item) == [4])
     }
 
-    @Test func appThatWritesAlone_mayHaveSeveralBatchesUnderWay() {
-        var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, overlapMax: 2)
-        for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
-        _ = queue.takeBatch(now: now)
-        #expect(queue.overlapCount == 0, "nothing waits")
-        for number in 3..<5 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
-        #expect(!queue.isReady && queue.overlapCount == 2)
-        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [3, 4])
-        _ = queue.append(5, key: "5", of: one, deadline: late)
-        #expect(queue.overlapCount == 0 && queue.takeBatch(now: now) == nil, "two are under way")
-        queue.finishBatch(of: one)
-        #expect(!queue.isReady && queue.overlapCount == 1)
-        for number in 6..<9 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }
-        #expect(queue.overlapCount == 4)
-        queue.finishBatch(of: one)
-        #expect(queue.takeBatch(now: now)?.items.map(\.item) == [5, 6, 7])
-    }
-
     @Test func secondApp_takesTheTurn_beforeAnAppHasTwoBatches() {
         var queue = FairQueue<String, Int>(countMax: 100, batchMax: 3, overlapMax: 2)
         for number in 0..<3 { _ = queue.append(number, key: "\(number)", of: one, deadline: late) }

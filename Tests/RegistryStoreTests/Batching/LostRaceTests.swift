@@ -5,53 +5,6 @@ import Testing
 @testable import PostgresClient
 @testable import RegistryStore
 
-@Suite("A registration that loses a race is tried again, and nobody hears of it")
-struct LostRaceTests {
-    /// Another service inserts a row, and commits while `registration` waits for it.
-    private func register(
-        _ registration: Registration, against rival: (installID: String, token: String), in store: StoreUnderTest
-    ) async throws -> RegistrationOutcome {
-        _ = try await store.register(.make("template"))
-        return try await store.database.withTransaction { transaction in
-            _ = try await transaction.execute(
-                """
-                WITH held AS (
-                    INSERT INTO token_holder
-                    VALUES (1, 'fcm', sha256(\(rival.token)::text::bytea), \(rival.installID)))
-                INSERT INTO installation SELECT (jsonb_populate_record(i, jsonb_build_object(
-                    'install_id', \(rival.installID)::text, 'token', \(rival.token)::text,
-                    'token_sha256', sha256(\(rival.token)::text::bytea)::text))).*
-                FROM installation i WHERE install_id = 'template'
-                """)
-            async let outcome = store.register(registration)
-            try await eventually { try await store.waitingSessions() > 0 }
-            try await transaction.commit()
-            return try await outcome
-        }
-    }
-
-    @Test func register_updates_whenAnotherServiceInsertedTheSameInstallation() async throws {
-        try await withStore { store in
-            let outcome = try await register(
-                .make("phone", token: "mine", user: "alice"), against: ("phone", "raced"), in: store)
-            #expect(outcome.status == .updated)
-            #expect(try await store.holders().contains("phone mine"))
-        }
-    }
-
-    @Test func register_takesOver_whenAnotherServiceInsertedTheSameToken() async throws {
-        try await withStore { store in
-            let outcome = try await register(.make("phone", token: "t"), against: ("rival", "t"), in: store)
-            #expect(outcome.status == .created)
-            let holders = try await store.holders()
-            #expect(holders.contains("phone t") && !holders.contains("rival t"))
-            let events = try await store.strings(
-                "SELECT install_id || ' ' || event::text FROM token_event WHERE install_id <> 'template' ORDER BY id")
-            #expect(events == ["rival superseded", "phone takenOver"])
-        }
-    }
-}
-
 @Suite("Only an error that another transaction caused is a lost race")
 struct LostRaceErrorTests {
     /// The last two are of servers whose messages are German. Only Citus has a function `ReportCopyError`.

@@ -47,47 +47,11 @@ struct RepeatedBytesTests {
         }
     }
 
-    @Test(arguments: ["same", "snapshot", "keys", "expiry"])
-    func otherBytes_areUnchanged_onlyIfAllValuesAreTheSame(changing value: String) async throws {
-        try await withStore { store in
-            _ = try await store.coalescer.register(SentRegistration(webPush(""), digest: Self.bytes))
-            let outcome = try await store.coalescer.register(SentRegistration(webPush(value), digest: Self.otherBytes))
-            #expect(outcome.status == (value == "same" ? .unchanged : .updated))
-            #expect(outcome.generation == (try await store.generation(of: "phone")))
-        }
-    }
-
     private func unreadable(
         _ registration: Registration, _ digest: [UInt8], mayHaveTopics: Bool = false
     ) -> SentRegistration {
         SentRegistration(
             on: registration.key, by: registration.claim, mayHaveTopics: mayHaveTopics, digest: digest
         ) { throw WasRead() }
-    }
-
-    private func webPush(_ change: String) throws -> Registration {
-        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: .standard)
-        let device = Device(
-            installID: try InstallID("phone"), deviceModel: "Firefox", systemName: "Linux", systemVersion: "6.1",
-            locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600,
-            carrier: change == "snapshot" ? "another" : nil)
-        let keys = try WebPushKeys(
-            p256dh: "B" + String(repeating: "A", count: 86),
-            auth: String(repeating: change == "keys" ? "Q" : "A", count: 22))
-        let expiresAt = Timestamp(microseconds: change == "expiry" ? 4_000_000_000_000_000 : 3_900_000_000_000_000)
-        let owner = Owner(
-            userID: try UserID("alice"), session: Owner.Session(id: try SessionID("s"), expiresAt: expiresAt))
-        return Registration(
-            RegistrationRequest(
-                token: try Token("https://push.example.com/1", of: .webPush), keys: keys,
-                snapshot: Snapshot(settings: NotificationSettings(), device: device)),
-            of: app, by: RegistrationClaim(of: app, owner: owner), actor: "service:test", sha256: TestStores.sha256)
-    }
-}
-
-extension StoreUnderTest {
-    fileprivate func generation(of installID: String) async throws -> Int64 {
-        try await database.execute(
-            "SELECT generation FROM installation WHERE install_id = \(installID)")[0].decode(0)
     }
 }

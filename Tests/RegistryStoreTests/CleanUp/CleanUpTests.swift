@@ -95,43 +95,6 @@ struct CleanUpTests {
         }
     }
 
-    @Test func dueInstallations_areSortedByCell_forEachAppAndStep() {
-        func due(_ app: Int32, _ step: CleanUpStep?, _ cells: [Int64]) -> DueInstallations {
-            DueInstallations(
-                app: AppNumber(app), step: step, count: cells.count, activeCount: 0,
-                keys: cells.map { ("i-\($0)", 1, "(0,1)", $0) })
-        }
-        var batches = DueBatches()
-        batches.add([due(2, .stale, [3, 1]), due(1, .stale, [9]), due(1, nil, [])])
-        batches.add([due(2, .stale, [2]), due(1, .purged, [5, 4])])
-        #expect(batches.count == 6)
-        let work = batches.byCell.map { "\($0.app.rawValue) \($0.step) \($0.keys.map(\.cell))" }
-        #expect(work == ["1 purged [4, 5]", "1 stale [9]", "2 stale [1, 2, 3]"])
-    }
-
-    /// As one who registers between the reading and the batch.
-    @Test func installation_isLeftAlone_whenItRegistersAfterItWasPlanned() async throws {
-        try await TestStores.with { stores in
-            try await stores.fill(20)
-            try await stores.makeStale()
-            var options = CleanUp.Options()
-            options.breaker = CleanUpBreaker(maxShare: 1)
-            let configuration = stores.configuration
-            let report = try await CleanUp(configuration).run(options) { progress in
-                guard case .retiring(0, of: 20) = progress else { return }
-                try? aside(configuration) {
-                    try $0.run(
-                        script: """
-                            UPDATE installation SET last_seen_at = now(), revision = revision + 1
-                            WHERE install_id = 'i-7'
-                            """)
-                }
-            }
-            #expect(report.counts[.stale] == 19)
-            #expect(try await stores.installation("i-7")?.state == .active)
-        }
-    }
-
     /// A row stays locked: its neighbours are written without it, and the next night finds it due.
     @Test func heldInstallation_isLeftForTheNextNight_andTheOthersAreNot() async throws {
         try await TestStores.with { stores in
@@ -207,18 +170,6 @@ struct CleanUpTests {
             #expect(try await stores.sql(sender).isEmpty)
             #expect(try await stores.sql("SELECT FROM installation WHERE registrant IS NOT NULL").count == 1)
             try await stores.expectIntact()
-        }
-    }
-
-    @Test func run_isNotTheNights_whenItWasLimitedToAnApp() async throws {
-        try await TestStores.with { stores in
-            let night = try await stores.cleanUp()
-            let limited = try await stores.cleanUp { $0.apps = [stores.app.id] }
-            let runs = try await CleanUp(stores.configuration).runs(limit: 2)
-            #expect(runs.map(\.id) == [limited.runID, night.runID])
-            #expect(runs.map(\.apps) == [[stores.app.id.rawValue], nil])
-            let last = try #require(try await CleanUpResult.last(stores.postgres))
-            #expect(last.startedAt < Double(runs[0].startedAt.microseconds) / 1_000_000)
         }
     }
 

@@ -13,29 +13,6 @@ struct CleanUpUndoTests {
         try await CleanUp(stores.configuration).undo(#require(run), process: "test")
     }
 
-    /// The step determines the former state.
-    @Test func judgements_areRestored() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("stale", token: token, as: "alice")
-            try await stores.register("suspect", token: "bbbbbbbbbbbbbbbb")
-            _ = try await stores.judge(["bbbbbbbbbbbbbbbb"], "BadDeviceToken")
-            try await stores.age("stale", by: "61 days")
-            try await stores.age("suspect", by: "8 days")
-            let report = try await stores.cleanUp()
-            #expect(report.counts[.stale] == 1 && report.counts[.unregistered] == 1)
-            // The later run is not undone.
-            try await stores.register("other", token: "cccccccccccccccc")
-            try await stores.age("other", by: "61 days")
-            try await stores.cleanUp()
-            let undoing = try await undo(report.runID, in: stores)
-            #expect(undoing.restored == 2 && undoing.skipped == 0)
-            #expect(try await stores.installation("stale")?.state == .active)
-            #expect(try await stores.installation("suspect")?.state == .suspect)
-            #expect(try await stores.installation("other")?.state == .stale)
-            try await stores.expectIntact()
-        }
-    }
-
     /// The chosen rows are deleted, registered and logged out while they are restored.
     @Test func undo_keepsEveryPromise_whileItsInstallationsChange() async throws {
         try await TestStores.with { stores in

@@ -44,22 +44,14 @@ struct ReceiptCountTests {
         ).message
     }
 
-    @Test func receipt_countsOnce_whenItIsSent64Ways() async throws {
-        try await withStores { stores, messages in
-            let app = stores.app.number
-            let message = try await message(messages[0], in: stores)
-            for round in 0..<20 {
-                let results = try await withThrowingTaskGroup(of: Bool.self) { group in
-                    for number in 0..<64 {
-                        let report = report(.delivered, message, at: Int64(round))
-                        group.addTask { try await messages[number % messages.count].count([report], of: app)[0] }
-                    }
-                    return try await group.reduce(into: [Bool]()) { $0.append($1) }
-                }
-                #expect(results.count { $0 } == 1)
-            }
-            #expect(try await messages[0].counts(of: message.number, in: app).counts.delivered == 20)
+    /// Two calls that report the same rows do not wait for one another.
+    @Test func rows_areInTheOrderOfTheirKeys() {
+        let reports = [3, -2, 0].map { installation in
+            ReceiptReport(
+                message: MessageNumber(1), installation: InstallationHash(installation), cell: 1, event: .delivered,
+                at: Self.now)
         }
+        #expect(ReceiptBatch([Array(reports[..<2]), [reports[2]]]).rows.map(\.installation.rawValue) == [-2, 0, 3])
     }
 
     @Test func implied_countsOnce_whenOpenedAndDeliveredRace() async throws {
@@ -85,21 +77,6 @@ struct ReceiptCountTests {
             #expect([counts.delivered, counts.opened, counts.dismissed] == [40, 40, 40])
             #expect(firsts[.opened] == 40 && firsts[.dismissed] == 40)
             #expect(firsts[.delivered, default: 0] <= 40)
-        }
-    }
-
-    @Test func order_decidesWhatIsADuplicate() async throws {
-        try await withStores(1) { stores, messages in
-            let (app, store) = (stores.app.number, messages[0])
-            let message = try await message(store, in: stores)
-            let first = [
-                report(.opened, message), report(.delivered, message), report(.opened, message),
-                report(.dismissed, message), report(.delivered, message, at: 2), report(.opened, message, at: 2),
-            ]
-            #expect(try await store.count(first, of: app) == [true, false, false, true, true, true])
-            #expect(try await store.count(first, of: app) == [false, false, false, false, false, false])
-            let counts = try await store.counts(of: message.number, in: app).counts
-            #expect([counts.delivered, counts.opened, counts.dismissed] == [2, 2, 1])
         }
     }
 
@@ -147,30 +124,6 @@ struct ReceiptCountTests {
             }
             let waiting: [Int32] = try await stores.sql("SELECT app_id FROM message_delta").map { try $0.decode(0) }
             #expect(waiting == [1])
-        }
-    }
-
-    @Test func target_countsOnce_andIsRememberedWithItsUser() async throws {
-        try await withStores(1) { stores, messages in
-            let (app, store) = (stores.app.number, messages[0])
-            let message = try await message(store, isRecorded: true, in: stores)
-            let targets = ["alice", "bob", nil].enumerated().map { index, user in
-                MessageTarget(
-                    installation: InstallationHash(Int64(index)), cell: 1, installID: "phone-\(index)", userID: user)
-            }
-            for _ in 0..<3 { try await store.target(targets, for: message, of: app, at: Self.now) }
-            #expect(try await store.counts(of: message.number, in: app).counts.targeted == 3)
-            let waiting = try await store.undelivered(
-                message.number, of: app, handedOutUntil: Self.now, after: nil, limit: 10)
-            #expect(waiting.map(\.userID) == ["alice", "bob", nil])
-            #expect(waiting.allSatisfy { $0.state == nil })
-            _ = try await store.count([report(.opened, message, at: 1)], of: app)
-            let outcomes = try await store.count(
-                .accepted, at: [0, 0, 2, 9].map(InstallationHash.init), for: message.number, of: app)
-            #expect(outcomes == [.counted, .duplicate, .counted, .unknown])
-            let rest = try await store.undelivered(
-                message.number, of: app, handedOutUntil: Self.now, after: InstallationHash(0), limit: 10)
-            #expect(rest.map(\.installID) == ["phone-2"])
         }
     }
 

@@ -20,16 +20,6 @@ struct RollUpCellsTests {
         }
     }
 
-    /// Without a look at the database, the process would use the number.
-    @Test func numbers_areNotLookedUp_withinTheInterval() async throws {
-        try await TestStores.with { stores in
-            let cells = RollUpCells(checkInterval: .seconds(3_600))
-            let first = try await numbers(of: "sv_SE", cells, stores)
-            _ = try await stores.sql("ALTER TABLE rollup_cell RENAME TO unread")
-            #expect(try await numbers(of: "sv_SE", cells, stores) == first)
-        }
-    }
-
     /// The cube of a service, too: its cells and transactions are of the old database.
     @Test func cube_isReadAnew_whenTheDatabaseIsAnother() async throws {
         try await TestStores.with { stores in

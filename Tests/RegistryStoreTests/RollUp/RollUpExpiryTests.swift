@@ -74,46 +74,4 @@ struct RollUpExpiryTests {
             #expect(try await stores.brokenRollUp().isEmpty)
         }
     }
-
-    @Test(.timeLimit(.minutes(30)))
-    func massExpiry_neitherStopsFolding_norSlowsCounts() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("i", token: "aaaaaaaaaaaaaaaa")
-            try await stores.change("UPDATE installation SET settings = settings & ~15 | 2")
-            // 200,000 sessions in 200 cells: 100,000 expire at one moment, the others each at its own.
-            _ = try await stores.sql("DELETE FROM installation")
-            _ = try await stores.sql("DELETE FROM rollup_delta")
-            try await PostgresSession.withSession(stores.configuration) { try $0.run(script: Self.fleet) }
-            _ = try await RollUpRebuild(stores.configuration).run()
-            try await stores.expectExact()
-            _ = try await stores.sql("UPDATE rollup_state SET swept_until = now() + interval '2 hours'")
-            let audiences = PostgresAudienceStore(
-                postgres: stores.postgres, limits: AudienceStoreLimits(), cubes: stores.cubes)
-            let audience = Audience(app: stores.app.number, filter: .everybody, include: .reachable)
-            let start = ContinuousClock.now
-            #expect(try await audiences.count(audience, explains: false).count == 0)
-            #expect(ContinuousClock.now - start < .seconds(1))
-            var sweeps = 0
-            while let outcome = try await stores.fold(50_000), outcome.isFull {
-                sweeps += 1
-                #expect(try await audiences.count(audience, explains: false).count == 0)
-            }
-            #expect(sweeps == 2)
-            #expect(try await stores.count("SELECT count(*) FROM rollup_expiry") == 0)
-            try await stores.fold()
-            #expect(try await stores.count("SELECT sum(reachable)::bigint FROM rollup_cube") == 0)
-            try await stores.expectExact()
-        }
-    }
-
-    private static let fleet = """
-        INSERT INTO installation (app_id, install_id, provider, token, token_sha256, user_id, session_id,
-            session_expires_at, state, generation, registration_generation, epoch, revision, created_at, registered_at,
-            last_seen_at, state_changed_at, snapshot_at, cell, registration_digest, snapshot_digest, settings,
-            device_model, system_name, system_version, locale, languages, time_zone_id, time_zone_offset)
-        SELECT (SELECT id FROM app), 'i' || n, 'fcm', 't' || n, sha256(n::text::bytea), 'u' || n, 's' || n,
-            now() + interval '1 hour' + (n % 2) * n * interval '1 ms', 'active', 1, 1, 1, 1, now(), now(), now(), now(),
-            now(), 0, '', '', 2, 'x', 'Android', (n % 10)::text, 'l' || n % 200, '{}', 'Europe/Berlin', 3600
-        FROM generate_series(1, 200000) AS n
-        """
 }

@@ -39,38 +39,6 @@ struct RollUpOverflowTests {
         }
     }
 
-    @Test func texts_areAskedForOnce() async throws {
-        try await TestStores.with { stores in
-            let first = try await create("de", in: stores)
-            let same = try await create("de", first.texts, in: stores)
-            let other = try await create("fr", same.texts, in: stores)
-            #expect([first.units, same.units, other.units] == [3, 2, 3])
-            #expect(same.numbers == first.numbers && other.numbers != first.numbers)
-            #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE time_zone_offset <> 0") == 0)
-        }
-    }
-
-    /// The first two differ in an offset that does not count, the third has a cell, and the fourth has none.
-    @Test func numbers_areThoseOfTheKeys() async throws {
-        try await TestStores.with { stores in
-            let known = try await create("fr", in: stores)
-            let keys = [("de", Int32(0)), ("de", 3600), ("fr", 0), ("ab", 0)].map { locale, offset in
-                RollUpCells.Key(
-                    app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
-                    zone: "Europe/Berlin", offset: offset, systemName: "iOS", systemVersion: "26.5")
-            }
-            var creation = RollUpCellCreation(keys, mayAdd: true, texts: known.texts)
-            try await creation.run(on: stores.postgres, .batch)
-            let locales = try await stores.postgres.execute(
-                """
-                SELECT t.text FROM unnest(\(creation.numbers)::bigint[]) WITH ORDINALITY AS n (number, position)
-                JOIN rollup_cell c USING (number) JOIN rollup_text t ON t.number = c.locale_number ORDER BY n.position
-                """)
-            #expect(try locales.map { try $0.decode(0, as: String.self) } == ["de", "de", "fr", "ab"])
-            #expect(creation.numbers[0] == creation.numbers[1] && creation.numbers[2] == known.numbers[0])
-        }
-    }
-
     /// An upgrade of tzdata may add the zone while the service runs.
     @Test func unknownZone_isAskedForAgain() async throws {
         try await TestStores.with { stores in

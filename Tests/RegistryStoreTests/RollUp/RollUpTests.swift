@@ -23,17 +23,6 @@ struct RollUpTests {
         }
     }
 
-    @Test func registrations_areCounted_beforeAndAfterFolding() async throws {
-        try await TestStores.with { stores in
-            for number in 10..<14 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            #expect(try await stores.count("SELECT sum(installations)::bigint FROM rollup_delta") == 4)
-            try await stores.expectExact()
-            #expect(try await stores.fold()?.deltas ?? 0 > 0)
-            try await stores.expectExact()
-            #expect(try await stores.count("SELECT sum(installations)::bigint FROM rollup_cube") == 4)
-        }
-    }
-
     @Test func rowsThatCountNothing_areRemoved() async throws {
         try await TestStores.with { stores in
             for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }

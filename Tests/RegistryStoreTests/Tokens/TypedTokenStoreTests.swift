@@ -84,62 +84,6 @@ struct TypedTokenStoreTests {
         }
     }
 
-    /// The digest of a body without tokens says nothing about the set.
-    @Test func repeatedBytesWithoutTokens_areNotRead_afterTheSetHasChanged() async throws {
-        try await withStore { store in
-            let registration = try Registration.apns("phone", tokens: nil)
-            _ = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
-            _ = try await store.put(.make(.voip, "a"), on: "phone")
-            let repeated = try await store.coalescer.register(unreadable(registration))
-            #expect(repeated.status == .unchanged && repeated.expiredTokens == nil)
-            #expect(try await store.set(of: "phone") == ["voip"])
-        }
-    }
-
-    /// A touch is written without a lock, and keeps the set.
-    @Test func lastSeenAt_isWritten_withTheSameBytes() async throws {
-        try await withStore { store in
-            let registration = try Registration.apns("phone", tokens: [.make(.voip, "a")])
-            _ = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
-            _ = try await store.database.execute(
-                """
-                UPDATE installation SET created_at = created_at - interval '2 days',
-                    registered_at = registered_at - interval '2 days', last_seen_at = last_seen_at - interval '2 days',
-                    snapshot_at = snapshot_at - interval '2 days',
-                    state_changed_at = state_changed_at - interval '2 days'
-                """)
-            let outcome = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
-            #expect(outcome.status == .unchanged && outcome.expiredTokens == 0)
-            #expect(
-                try await store.count(
-                    "SELECT count(*) FROM installation WHERE last_seen_at > now() - '1 day'::interval") == 1)
-            #expect(try await store.set(of: "phone") == ["voip"])
-        }
-    }
-
-    @Test func nightJob_deletesExpiredTokens_andCountsThem() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("phone", token: "aaaaaaaaaaaaaaaa")
-            _ = try await stores.sql(
-                """
-                INSERT INTO typed_token (app_id, install_id, kind, name, provider, token, token_sha256, received_at,
-                    expires_at)
-                SELECT app_id, install_id, 'widget', n, 'apns', lpad(n, 16, '0'),
-                    sha256(convert_to(lpad(n, 16, '0'), 'UTF8')), now(), now() + e::interval
-                FROM installation, (VALUES ('1', '-1 second'), ('2', '1 day'), ('3', NULL)) AS v (n, e)
-                """)
-            var options = CleanUp.Options()
-            options.isDryRun = true
-            #expect(try await CleanUp(stores.configuration).run(options).counts.typedTokens == 1)
-            options.isDryRun = false
-            #expect(try await CleanUp(stores.configuration).run(options).counts.typedTokens == 1)
-            #expect(try await CleanUp(stores.configuration).runs(limit: 1)[0].counts.typedTokens == 1)
-            #expect(
-                try await stores.sql("SELECT name FROM typed_token ORDER BY 1").map { try $0.decode(0) } == ["2", "3"])
-            #expect(try await CleanUp(stores.configuration).run(options).counts.typedTokens == 0)
-        }
-    }
-
     private func unreadable(_ registration: Registration) -> SentRegistration {
         SentRegistration(
             on: registration.key, by: registration.claim, mayHaveTopics: false, digest: Self.bytes,

@@ -49,21 +49,6 @@ private struct Topics {
 struct TopicStoreTests {
     private let token = "aaaaaaaaaaaaaaaa"
 
-    @Test func choices_areResolved_forEachInstallationOfAUser() async throws {
-        try await Topics.with { topics in
-            for (number, name) in ["a", "b", "c"].enumerated() {
-                try await topics.stores.register(name, token: "aaaaaaaaaaaaaa0\(number)", as: "alice")
-            }
-            try await topics.choose("t1", true, user: "alice")
-            try await topics.choose("t1", false, on: "b")
-            try await topics.choose("t2", false, on: "c")
-            for (phone, expected) in [("a", "t1 t2 t4"), ("b", "t2 t4"), ("c", "t1 t4")] {
-                #expect(try await topics.subscriptions(of: phone) == expected, "\(phone)")
-            }
-            try await topics.stores.expectIntact()
-        }
-    }
-
     /// The kiosks of one user: those of a page are locked for the time of a page.
     @Test func choiceOfAUser_isWrittenPageByPage_inTransactionsOfTheirOwn() async throws {
         try await Topics.with(pageMax: 2) { topics in
@@ -161,26 +146,6 @@ struct TopicStoreTests {
             #expect(try await stores.count("SELECT count(*) FROM installation WHERE topics = ARRAY[\(-t2)]") == 1)
             #expect(try await stores.count("SELECT count(*) FROM user_guard WHERE topics IS NOT NULL") == 0)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cube WHERE topic <> 0") == 1)
-            try await stores.expectIntact()
-        }
-    }
-
-    @Test func usersChoices_keepTheUsersRow_andReachImportedInstallations() async throws {
-        let token = token
-        try await Topics.with { topics in
-            let stores = topics.stores
-            try await topics.choose("t1", true, user: "alice")
-            try await stores.cleanUp()
-            var record = ImportRecord()
-            (record[.installID], record[.token], record[.userID]) = ("phone", token, "alice")
-            (record[.locale], record[.timeZone], record[.utcOffset]) = ("de_DE", "Europe/Berlin", "3600")
-            (record[.deviceModel], record[.systemName], record[.osVersion]) = ("iPhone17,3", "iOS", "26.5")
-            var reader = ImportReader(links: TimeZoneLinks(zones: "Z Europe/Berlin 1 - CET", table: ""))
-            let lines = Locked([[try reader.installation(record)]])
-            let counts = try await InstallationImporter(into: stores.app.number).load(
-                stores.configuration, from: { _ in lines.withLock { $0.popLast() } })
-            #expect(counts.imported == 1)
-            #expect(try await topics.subscriptions(of: "phone") == "t1 t2 t4")
             try await stores.expectIntact()
         }
     }
