@@ -43,12 +43,11 @@ extension MessageFolder {
     /// Folds all changes of all apps, for the night job.
     static func foldAll(in session: PostgresSession) throws {
         try session.execute(PostgresStatement(MessageSumStatements.waiting)).forEachApp { app in
-            while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch
-            {
+            while try session.execute(MessageSumStatements.fold(app.rawValue, batch))[0].decode(0) as Int >= batch {
                 try session.checkCancellation()
             }
             let oldest: Int64 = try session.execute(RollUpStatements.moment)[0].decode(0)
-            _ = try session.execute(MessageSumStatements.advance(app, to: oldest))
+            _ = try session.execute(MessageSumStatements.advance(app.rawValue, oldest))
         }
     }
 }

@@ -46,7 +46,7 @@ struct AudienceMoment: Sendable {
 
     /// The first unit of a transaction.
     static func reads(of app: AppNumber) -> [PostgresStatement] {
-        [PostgresStatement(AudienceSessionStatements.moment), PostgresStatement(CubeStatements.state, app.rawValue)]
+        [AudienceSessionStatements.moment(), CubeStatements.state(app.rawValue)]
     }
 
     /// - Parameter results: of `reads`. A standby that lags does not have the state of a new app yet.
@@ -93,7 +93,7 @@ struct AudienceSessions {
                     defer { loan.end() }
                     do {
                         let opened = try await connection.execute(
-                            [PostgresStatement(AudienceSessionStatements.begin)] + first, timeout: timeout)
+                            [AudienceSessionStatements.begin()] + first, timeout: timeout)
                         return try await body(connection, Array(opened.dropFirst()))
                     } catch {
                         await connection.close()

@@ -36,7 +36,7 @@ struct KnownValues {
     /// The statement that returns the positions of unknown values; nil if there is nothing to look up.
     var lookUp: PostgresStatement? {
         guard !values.isEmpty else { return nil }
-        return PostgresStatement(KnownValueStatements.unknown, app.rawValue, values.map(\.text), values.map(\.isLocale))
+        return KnownValueStatements.unknown(app.rawValue, values.map(\.text), values.map(\.isLocale))
     }
 
     /// The text of a value in the roll-up; nil for a field that is not looked up.

@@ -63,8 +63,7 @@ extension PostgresAudienceStore {
                     }
                 }
             }
-            _ = try await connection.execute(
-                [PostgresStatement(AudienceSessionStatements.commit)], timeout: timeout)
+            _ = try await connection.execute([AudienceSessionStatements.commit()], timeout: timeout)
             pastCubes.store(past.cube, of: app, replacing: cached)
             return answers
         }
@@ -94,7 +93,7 @@ private struct PastReading: Sendable {
     }
 
     func records(of days: [CalendarDay]) -> PostgresStatement {
-        RollUpHistoryStatements.records(query.audience.app, days, query.choices)
+        RollUpHistoryStatements.records(query.audience.app.rawValue, days.map(\.description), query.choices)
     }
 
     /// - Parameter records: of the statement of the same name.
@@ -131,7 +130,7 @@ private struct PastReading: Sendable {
         return next
     }
 
-    var cells: PostgresStatement { RollUpHistoryStatements.cells(query.audience.app, missing) }
+    var cells: PostgresStatement { RollUpHistoryStatements.cells(query.audience.app.rawValue, missing) }
 
     /// - Parameter cells: of the statement of the same name.
     mutating func read(cells: PostgresResult) throws {
@@ -143,7 +142,7 @@ private struct PastReading: Sendable {
     var texts: PostgresStatement? {
         cube.cells.missingTexts.isEmpty
             ? nil
-            : PostgresStatement(CubeStatements.texts, query.audience.app.rawValue, cube.cells.missingTexts)
+            : CubeStatements.texts(query.audience.app.rawValue, cube.cells.missingTexts)
     }
 
     mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }

@@ -162,7 +162,7 @@ public struct PostgresAudienceStore: AudienceStore {
             let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
             var results = try await connection.execute(
                 [PostgresStatement(sql).unprepared()] + total + lookUp + explanation
-                    + [PostgresStatement(AudienceSessionStatements.commit)],
+                    + [AudienceSessionStatements.commit()],
                 timeout: sessions.timeout)
             results.removeLast()
             guard explains else { return (results, nil as AudiencePlan?, asOf) }
@@ -223,7 +223,7 @@ extension PostgresAudienceStore {
                 of: app, choices, needsZones: needsZones, cached: cached, at: AudienceMoment(opened), opened[1])
             let statements = reading.statements
             let results = try await connection.execute(
-                statements + more + [PostgresStatement(AudienceSessionStatements.commit)], timeout: timeout)
+                statements + more + [AudienceSessionStatements.commit()], timeout: timeout)
             reading = try await offLoop { [reading] in
                 var reading = reading
                 try reading.read(results[..<statements.count])
@@ -259,11 +259,11 @@ extension PostgresAudienceStore {
             let asOf = moment.asOf
             let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
             if audience.tokens != nil {
-                _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.lookUpInstallations))
+                _ = try await connection.execute(AudienceSessionStatements.lookUpInstallations())
             }
             let copy = ExportCopy(connection: connection, deadline: deadline)
             try await copy.read(statements.export(columns, from: position), consume)
-            _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.commit))
+            _ = try await connection.execute(AudienceSessionStatements.commit())
         }
     }
 }

@@ -185,7 +185,7 @@ extension ChangeSet {
     /// - Parameter moment: read when the installations were locked or written.
     package func others(at moment: Moment) -> [PostgresStatement] {
         let ids = deleted.map(\.installation.key.installID)
-        return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
+        return (ids.isEmpty ? [] : [SnapshotStatements.delete(app.rawValue, ids.map(\.rawValue))])
             + EndedEpochs.statements(of: restarted, in: app)
             + ended.map { TypedTokenStatements.end($0, of: $1, in: app) } + TypedTokenStatements.write(tokens, in: app)
             + [

@@ -31,8 +31,7 @@ enum FeedbackBreakerStatements {
     /// The typed tokens of kinds that are not held, as of this statement, at most so many: an app may have millions.
     static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
         let keys = Array(counted)
-        return PostgresStatement(
-            countTokensSQL, app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
+        return countTokensSQL(app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
     }
 
     private static let countTokensSQL = PreparedSQL(

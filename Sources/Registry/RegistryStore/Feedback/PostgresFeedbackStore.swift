@@ -47,8 +47,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
     func applyUnlocked(_ feedback: Feedback) async throws -> FeedbackCounts {
         let waited = feedback.arrivedAt.duration(to: .now)
         let results = try await resources.postgres.execute([
-            PostgresStatement(FeedbackStatements.now), FeedbackStatements.read(feedback),
-            PostgresStatement(FeedbackBreakerStatements.read, feedback.app.rawValue),
+            FeedbackStatements.now(), FeedbackStatements.read(feedback),
+            FeedbackBreakerStatements.read(feedback.app.rawValue),
         ])
         let now = try time(results[0])
         let times = Times(receivedAt: now.preceding(by: waited), now: now)
@@ -78,10 +78,10 @@ public struct PostgresFeedbackStore: FeedbackStore {
         var countsActive = false
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
-            let now = PostgresStatement(FeedbackStatements.now)
+            let now = FeedbackStatements.now()
             let setUp = LockTimeoutStatements.of(.alone) + [now]
-            let breaker = PostgresStatement(FeedbackBreakerStatements.lock, feedback.app.rawValue)
-            let active = PostgresStatement(FeedbackBreakerStatements.countActive, feedback.app.rawValue)
+            let breaker = FeedbackBreakerStatements.lock(feedback.app.rawValue)
+            let active = FeedbackBreakerStatements.countActive(feedback.app.rawValue)
             let results = try await transaction.execute(
                 setUp + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []))
             let locked = setUp.count
@@ -244,7 +244,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         guard decision.hasChanges else { return }
         let changes = decision.changes
         let rows = await offLoop { changes.rows }
-        let results = try await transaction.execute(rows + [PostgresStatement(RegistrationStatements.now)])
+        let results = try await transaction.execute(rows + [RegistrationStatements.now()])
         try changes.check(results.dropLast())
         let moment = try Moment(results[rows.count])
         let others = await offLoop { changes.others(at: moment) }

@@ -47,7 +47,7 @@ public struct PostgresInstallationStore: InstallationStore {
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
         try await resources.storing(key.app) {
             let results = try await resources.postgres.read([
-                PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue),
+                InstallationStatements.read(key.app.rawValue, key.installID.rawValue),
                 TypedTokenStatements.sets(of: [key.installID], in: key.app),
             ])
             let tokens = try results[1].map { try TypedTokenStatements.decode($0, in: key.app).token }
@@ -70,8 +70,8 @@ public struct PostgresInstallationStore: InstallationStore {
         let results = try await transaction.execute(
             LockTimeoutStatements.of(.alone) + [
                 HolderStatements.lock(of: [installID], in: app),
-                PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
-                PostgresStatement(RegistrationStatements.now),
+                InstallationStatements.lock(app.rawValue, [installID.rawValue]),
+                RegistrationStatements.now(),
             ]
                 + [deletion.credential.map { CredentialStatements.tombstones(of: $0, on: deletion.key, in: app) }]
                 .compactMap(\.self))
@@ -111,11 +111,9 @@ public struct PostgresInstallationStore: InstallationStore {
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
         try await resources.storing(key.app) {
             let results = try await resources.postgres.read([
-                PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
+                InstallationStatements.exists(key.app.rawValue, key.installID.rawValue),
                 // One more row than requested shows whether another page follows.
-                PostgresStatement(
-                    SnapshotStatements.page, key.app.rawValue, key.installID.rawValue, before ?? .max,
-                    Int64(limit) + 1),
+                SnapshotStatements.page(key.app.rawValue, key.installID.rawValue, before ?? .max, Int64(limit) + 1),
             ])
             return results[0].isEmpty ? nil : try SnapshotPage(results[1], limit: limit, of: key.installID)
         }

@@ -66,10 +66,8 @@ struct Addressees: Sendable {
             }
         }
         return [
-            PostgresStatement(NotificationStatements.ofInstallations, app.rawValue, ids.sorted()),
-            PostgresStatement(
-                NotificationStatements.ofUsers, app.rawValue, users.sorted(),
-                Int64(NotificationPost.installationsMax) + 1),
+            NotificationStatements.ofInstallations(app.rawValue, ids.sorted()),
+            NotificationStatements.ofUsers(app.rawValue, users.sorted(), Int64(NotificationPost.installationsMax) + 1),
         ]
     }
 

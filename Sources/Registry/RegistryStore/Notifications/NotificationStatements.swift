@@ -233,6 +233,6 @@ enum EndedEpochs {
         return [
             NotificationStatements.deleteCounters, NotificationStatements.deleteWaiting,
             NotificationStatements.deleteRemembered,
-        ].map { PostgresStatement($0, app.rawValue, ids) }
+        ].map { $0(app.rawValue, ids) }
     }
 }

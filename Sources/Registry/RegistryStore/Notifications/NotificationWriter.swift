@@ -112,17 +112,15 @@ struct LockedBoxes {
     func reads(in app: AppNumber) -> [PostgresStatement] {
         let (ids, numbers) = (epochs.map(\.installID.rawValue), epochs.map(\.epoch))
         let reads = [
-            PostgresStatement(NotificationStatements.holdEpochs, app.rawValue, ids, numbers),
-            PostgresStatement(NotificationStatements.addCounters, app.rawValue, ids, numbers),
-            PostgresStatement(NotificationStatements.lockCounters, app.rawValue, ids, numbers),
-            PostgresStatement(NotificationStatements.waiting, app.rawValue, ids),
-            PostgresStatement(NotificationStatements.now),
+            NotificationStatements.holdEpochs(app.rawValue, ids, numbers),
+            NotificationStatements.addCounters(app.rawValue, ids, numbers),
+            NotificationStatements.lockCounters(app.rawValue, ids, numbers),
+            NotificationStatements.waiting(app.rawValue, ids),
+            NotificationStatements.now(),
         ]
         guard !dedups.isEmpty else { return reads }
         return reads + [
-            PostgresStatement(
-                NotificationStatements.remembered, app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID)
-            )
+            NotificationStatements.remembered(app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID))
         ]
     }
 
@@ -199,25 +197,22 @@ struct LockedBoxes {
         return [
             changed.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.advance, app.rawValue, changed.map(\.0), changed.map(\.1.last),
-                    changed.map(\.1.dropped)),
+                : NotificationStatements.advance(
+                    app.rawValue, changed.map(\.0), changed.map(\.1.last), changed.map(\.1.dropped)),
             removed.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.remove, app.rawValue, removed.map(\.0), removed.map(\.1)),
+                : NotificationStatements.remove(app.rawValue, removed.map(\.0), removed.map(\.1)),
             added.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.add, app.rawValue, added.map(\.0), added.map(\.1.number),
-                    added.map(\.2.payload), added.map(\.1.collapseID),
-                    added.map { _ in now.postgres }, added.map(\.1.expiresAt.postgres)),
+                : NotificationStatements.add(
+                    app.rawValue, added.map(\.0), added.map(\.1.number), added.map(\.2.payload),
+                    added.map(\.1.collapseID), added.map { _ in now.postgres }, added.map(\.1.expiresAt.postgres)),
             remembered.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.remember, app.rawValue, remembered.map(\.0), remembered.map(\.1),
-                    remembered.map(\.2.issued.number), remembered.map(\.2.issued.previous),
-                    remembered.map(\.2.issued.receipt), remembered.map(\.2.expiresAt.postgres)),
+                : NotificationStatements.remember(
+                    app.rawValue, remembered.map(\.0), remembered.map(\.1), remembered.map(\.2.issued.number),
+                    remembered.map(\.2.issued.previous), remembered.map(\.2.issued.receipt),
+                    remembered.map(\.2.expiresAt.postgres)),
         ].compactMap(\.self)
     }
 }

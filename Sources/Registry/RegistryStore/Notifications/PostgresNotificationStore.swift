@@ -56,9 +56,7 @@ public struct PostgresNotificationStore: NotificationStore {
         try await resources.storing(key.app) {
             // Reads one row more than requested: it shows whether another page follows.
             let rows = try await resources.postgres.read(
-                PostgresStatement(
-                    NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
-                    Int64(limit) + 1))
+                NotificationStatements.page(key.app.rawValue, key.installID.rawValue, epoch, number, Int64(limit) + 1))
             return rows.isEmpty ? nil : try NotificationPage(rows, limit: limit)
         }
     }
@@ -78,7 +76,7 @@ private struct StateRead: BatchedRead {
     var app: AppNumber { key.app }
 
     static func statement(for reads: [Self], of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(NotificationStatements.states, app.rawValue, reads.map(\.key.installID.rawValue))
+        NotificationStatements.states(app.rawValue, reads.map(\.key.installID.rawValue))
     }
 
     static func findings(of reads: [Self], in rows: PostgresResult, at now: Timestamp) throws -> Results {

@@ -48,8 +48,8 @@ struct ChangedRegistrations {
                 : ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), of: app, at: now),
             touched.isEmpty
                 ? nil
-                : PostgresStatement(
-                    RegistrationStatements.touch, app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
+                : RegistrationStatements.touch(
+                    app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
                     touched.map(\.row.found.revision)),
             delta.statement(in: app),
             recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: recounted, step: 1, in: app),

@@ -96,9 +96,8 @@ package enum RegistrationStatements {
     package static func checkOrder(
         of installIDs: [String], in app: AppNumber, at moment: Moment, writing eventIDs: ClosedRange<Int64>
     ) -> PostgresStatement {
-        PostgresStatement(
-            checkOrder, app.rawValue, installIDs, moment.time.postgres, eventIDs.lowerBound, eventIDs.upperBound,
-            moment.position)
+        checkOrder(
+            app.rawValue, installIDs, moment.time.postgres, eventIDs.lowerBound, eventIDs.upperBound, moment.position)
     }
 
     /// PUT …/installations/{installId} (R12): checks that no event of a created id comes later.

@@ -62,9 +62,8 @@ package struct RollUpDelta: Sendable {
     package func statement(in app: AppNumber) -> PostgresStatement? {
         let rows = changes.filter { $0.value != Change() }
         guard !rows.isEmpty else { return nil }
-        return PostgresStatement(
-            RollUpDeltaStatements.append, app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell),
-            rows.map { $0.key.expiresAt?.postgres },
+        return RollUpDeltaStatements.append(
+            app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
             rows.map(\.value.active), rows.map(\.value.installations))
     }
 }

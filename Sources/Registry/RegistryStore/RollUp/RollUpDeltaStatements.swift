@@ -42,7 +42,7 @@ package enum RollUpDeltaStatements {
     ///
     /// - Parameter step: -1 before, 1 afterwards.
     package static func tokens(of ids: [InstallID], step: Int64, in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(tokensSQL, app.rawValue, ids.map(\.rawValue), step)
+        tokensSQL(app.rawValue, ids.map(\.rawValue), step)
     }
 
     private static let tokensSQL = PreparedSQL(

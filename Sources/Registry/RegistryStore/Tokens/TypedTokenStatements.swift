@@ -7,7 +7,7 @@ package enum TypedTokenStatements {
 
     /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
     static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(holdersSQL, app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+        holdersSQL(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
     }
 
     private static let holdersSQL = PreparedSQL(
@@ -21,7 +21,7 @@ package enum TypedTokenStatements {
 
     /// The sets of installations, in any order. Expired tokens are among them.
     package static func sets(of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(setsSQL, app.rawValue, ids.map(\.rawValue))
+        setsSQL(app.rawValue, ids.map(\.rawValue))
     }
 
     private static let setsSQL = PreparedSQL(
@@ -53,7 +53,7 @@ package enum TypedTokenStatements {
 
     /// Deletes all tokens of these kinds: the binding to which they belonged has ended.
     static func end(_ kinds: [TokenKind], of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(endSQL, app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
+        endSQL(app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
     }
 
     private static let endSQL = PreparedSQL(
@@ -66,8 +66,7 @@ package enum TypedTokenStatements {
     static func write(_ changes: [LockedTokens.Change], in app: AppNumber) -> [PostgresStatement] {
         let removed = changes.flatMap { change in change.removed.map { (change.key.installID.rawValue, $0) } }
         let written = changes.flatMap { change in change.written.map { Row(holder: change.key, token: $0) } }
-        let remove = PostgresStatement(
-            removeSQL, app.rawValue, removed.map(\.0), removed.map(\.1.kind.rawValue), removed.map(\.1.name))
+        let remove = removeSQL(app.rawValue, removed.map(\.0), removed.map(\.1.kind.rawValue), removed.map(\.1.name))
         return (removed.isEmpty ? [] : [remove])
             + (written.isEmpty ? [] : [Row.layout.statement(putSQL, written, of: app)])
     }

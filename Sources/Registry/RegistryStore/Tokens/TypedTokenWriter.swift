@@ -14,8 +14,8 @@ struct TypedTokenWriter {
         let ids = Array(Set([change.key.installID] + losers))
         let results = try await transaction.execute(
             [
-                PostgresStatement(InstallationStatements.lock, app.rawValue, ids.map(\.rawValue)),
-                PostgresStatement(RegistrationStatements.now), TypedTokenStatements.sets(of: ids, in: app),
+                InstallationStatements.lock(app.rawValue, ids.map(\.rawValue)),
+                RegistrationStatements.now(), TypedTokenStatements.sets(of: ids, in: app),
             ]
                 + [change.credential.map { CredentialStatements.tombstones(of: $0, on: change.key, in: app) }]
                 .compactMap(\.self))

@@ -37,9 +37,9 @@ struct InstallationTopicsWriter: Sendable {
         let checks = CredentialChecks(batch.map { ($0.patch, $0.installation) }, in: app)
         let results = try await transaction.execute(
             setUp + [
-                PostgresStatement(InstallationStatements.lock, app.rawValue, ids),
-                PostgresStatement(RegistrationStatements.now),
-                PostgresStatement(TopicChoiceStatements.ofOwners, app.rawValue, ids),
+                InstallationStatements.lock(app.rawValue, ids),
+                RegistrationStatements.now(),
+                TopicChoiceStatements.ofOwners(app.rawValue, ids),
             ] + checks.statements)
         let rest = Array(results[setUp.count...])
         let moment = try Moment(rest[1])

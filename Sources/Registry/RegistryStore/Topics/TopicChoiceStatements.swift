@@ -47,7 +47,7 @@ enum TopicChoiceStatements {
     static func write(_ choices: [(userSHA256: [UInt8], choices: TopicChoices)], in app: AppNumber)
         -> PostgresStatement
     {
-        PostgresStatement(writeOfUsers, app.rawValue, choices.map(\.userSHA256), choices.map(\.choices.literal))
+        writeOfUsers(app.rawValue, choices.map(\.userSHA256), choices.map(\.choices.literal))
     }
 
     // MARK: Erasure

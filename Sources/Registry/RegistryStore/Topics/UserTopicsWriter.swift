@@ -70,11 +70,9 @@ struct UserTopicsWriter: Sendable {
         let results = try await transaction.execute(
             setUp + [
                 LockBuckets(users: digests, in: app).exclusive,
-                PostgresStatement(GuardStatements.users, app.rawValue, digests),
-                PostgresStatement(
-                    TopicChoiceStatements.lockInstallations, app.rawValue, users.values.map(\.rawValue), installID,
-                    pageMax),
-                PostgresStatement(RegistrationStatements.now),
+                GuardStatements.users(app.rawValue, digests),
+                TopicChoiceStatements.lockInstallations(app.rawValue, users.values.map(\.rawValue), installID, pageMax),
+                RegistrationStatements.now(),
             ] + more)[setUp.count...]
         let first = results.startIndex
         let remembered = try results[first + 1].map(RememberedUser.init).compactMap { user in

@@ -37,8 +37,8 @@ enum CredentialStatements {
     static func tombstones(
         of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
     ) -> PostgresStatement {
-        PostgresStatement(
-            tombstonesSQL, app.rawValue, key?.installID.rawValue, UserDigest.sha256(credential.owner.userID),
+        tombstonesSQL(
+            app.rawValue, key?.installID.rawValue, UserDigest.sha256(credential.owner.userID),
             credential.owner.session?.id.rawValue)
     }
 

@@ -33,10 +33,7 @@ struct LogoutWriter: Sendable {
             let ids = logouts.map(\.key.installID.rawValue)
             let setUp = LockTimeoutStatements.of(patience)
             let results = try await transaction.execute(
-                setUp + [
-                    PostgresStatement(InstallationStatements.lock, app.rawValue, ids),
-                    PostgresStatement(RegistrationStatements.now),
-                ])
+                setUp + [InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now()])
             let moment = try Moment(results[setUp.count + 1])
             let stored = try results[setUp.count].map { try InstallationColumns.decode($0) }
             let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })

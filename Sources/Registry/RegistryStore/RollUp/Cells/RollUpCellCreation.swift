@@ -47,7 +47,7 @@ package struct RollUpCellCreation {
 
     /// The first unit. On Citus, an INSERT that draws numbers itself would not be executed on the app's node.
     var first: [PostgresStatement] {
-        [PostgresStatement(RollUpCellStatements.draw, Int64(newTexts.count), Int64(keys.count))]
+        [RollUpCellStatements.draw(Int64(newTexts.count), Int64(keys.count))]
     }
 
     /// - Returns: the next unit; nil after the last one.
@@ -79,11 +79,11 @@ package struct RollUpCellCreation {
 
     private var naming: [PostgresStatement] {
         let keys = newTexts.map { Version($0)?.arrayLiteral }
-        let add = PostgresStatement(RollUpCellStatements.addTexts, app, newTexts, keys, drawn.texts)
-        let use = PostgresStatement(RollUpCellStatements.useTexts, app, newTexts)
+        let add = RollUpCellStatements.addTexts(app, newTexts, keys, drawn.texts)
+        let use = RollUpCellStatements.useTexts(app, newTexts)
         return (newTexts.isEmpty ? [] : mayAdd ? [use, add] : [use]) + [
-            PostgresStatement(RollUpCellStatements.zones, zones),
-            PostgresStatement(RollUpCellStatements.texts, app, newTexts),
+            RollUpCellStatements.zones(zones),
+            RollUpCellStatements.texts(app, newTexts),
         ]
     }
 

@@ -103,7 +103,7 @@ package final class RollUpCells: Sendable {
     private func check(_ postgres: PostgresClient) async throws {
         let now = ContinuousClock.now
         guard cache.withLock({ $0.identity != nil && now - $0.checkedAt >= checkInterval }) else { return }
-        let result = try await postgres.read(PostgresStatement(DatabaseIdentityStatements.identity))
+        let result = try await postgres.read(DatabaseIdentityStatements.identity())
         let identity: String = try result[0].decode(0)
         cache.withLock { $0.check(identity, at: now) }
     }
@@ -140,7 +140,7 @@ package final class RollUpCells: Sendable {
             if isAdmitted || now - known.at < Self.recountInterval { return isAdmitted }
         }
         let results = try await postgres.execute([
-            PostgresStatement(DatabaseIdentityStatements.identity),
+            DatabaseIdentityStatements.identity(),
             RollUpCellStatements.count(of: app, newest: limits.hourlyMax),
         ])
         let identity: String = try results[0][0].decode(0)

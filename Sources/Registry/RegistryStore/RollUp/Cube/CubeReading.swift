@@ -52,12 +52,12 @@ struct CubeReading: Sendable {
         var statements: [PostgresStatement] = []
         for (choices, since) in parts {
             statements += [
-                PostgresStatement(CubeStatements.changes, app.rawValue, choices, since, moment.firstRunning),
-                PostgresStatement(CubeStatements.expiring, app.rawValue, choices, since),
+                CubeStatements.changes(app.rawValue, choices, since, moment.firstRunning),
+                CubeStatements.expiring(app.rawValue, choices, since),
             ]
         }
-        if !unknown.isEmpty { statements.append(PostgresStatement(CubeStatements.cube, app.rawValue, unknown)) }
-        statements.append(PostgresStatement(CubeStatements.expired, app.rawValue, choices, moment.asOf.postgres))
+        if !unknown.isEmpty { statements.append(CubeStatements.cube(app.rawValue, unknown)) }
+        statements.append(CubeStatements.expired(app.rawValue, choices, moment.asOf.postgres))
         return needsZones ? statements + [CubeStatements.zones(of: app, at: moment.asOf)] : statements
     }
 
@@ -96,7 +96,7 @@ struct CubeReading: Sendable {
     /// The statement that reads the texts of new cells; nil if all are known. Its result goes to `read(texts:)`.
     var texts: PostgresStatement? {
         cube.cells.missingTexts.isEmpty
-            ? nil : PostgresStatement(CubeStatements.texts, app.rawValue, cube.cells.missingTexts)
+            ? nil : CubeStatements.texts(app.rawValue, cube.cells.missingTexts)
     }
 
     mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }

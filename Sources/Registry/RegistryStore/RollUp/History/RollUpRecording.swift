@@ -23,7 +23,7 @@ package struct RollUpRecording {
     }
 
     package var first: [PostgresStatement] {
-        AudienceMoment.reads(of: app) + [PostgresStatement(RollUpHistoryStatements.layers, app.rawValue)]
+        AudienceMoment.reads(of: app) + [RollUpHistoryStatements.layers(app.rawValue)]
     }
 
     /// The next unit after these results; nil at the end.
@@ -39,7 +39,7 @@ package struct RollUpRecording {
             let reading = try CubeReading(of: app, layers, cached: nil, at: moment, results[1])
             let day = CalendarDay(endingNear: moment.asOf)
             phase = .reading(reading, layers: layers, day: day)
-            return reading.statements + [RollUpHistoryStatements.recorded(app, day)]
+            return reading.statements + [RollUpHistoryStatements.recorded(app.rawValue, day.description)]
         case .reading(var reading, let layers, let day):
             try reading.read(results[..<(results.count - 1)])
             let asOf = reading.moment.asOf
@@ -69,11 +69,13 @@ package struct RollUpRecording {
                     AppCube.Counts(reachable: reachable[cell], active: active[cell], installations: all[cell]))
                 recorded.insert(cell)
             }
-            return RollUpHistoryStatements.add(app, day, layer, asOf, counts.bytes)
+            return RollUpHistoryStatements.add(
+                app.rawValue, day.description, layer, asOf.postgres, counts.bytes)
         }
-        return [RollUpHistoryStatements.remove(app, day)] + records + [
+        return [RollUpHistoryStatements.remove(app.rawValue, day.description)] + records + [
             RollUpHistoryStatements.mark(app, recorded.map { numbers[$0] }, day),
-            RollUpHistoryStatements.forget(app, before: CalendarDay(of: asOf.preceding(by: AudienceTrend.retention))),
+            RollUpHistoryStatements.forget(
+                app.rawValue, CalendarDay(of: asOf.preceding(by: AudienceTrend.retention)).description),
         ]
     }
 }
