@@ -8,7 +8,7 @@ import PushRegistry
 /// installations.
 public struct PostgresAudienceStore: AudienceStore {
     let sessions: AudienceSessions
-    private let exportSlots: ExportSlots
+    private let exports: Turns
     private let cubes: CubeCache
     /// Of these only the cells are used: those that records of past days name, and that the present cube may lack.
     let pastCubes: CubeCache
@@ -22,7 +22,8 @@ public struct PostgresAudienceStore: AudienceStore {
         pastCubes: CubeCache = CubeCache()
     ) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
-        exportSlots = ExportSlots(countMax: limits.exportsMax, on: postgres.loop)
+        // Most exports are short, so one waits for a while.
+        exports = Turns(loop: postgres.loop, count: limits.exportsMax, waitingMax: 64, waitMax: .seconds(2))
         (self.cubes, self.pastCubes) = (cubes, pastCubes)
     }
 
@@ -246,8 +247,8 @@ extension PostgresAudienceStore {
 // MARK: - Exports
 
 extension PostgresAudienceStore {
-    public func makeExportSlot() async throws -> any Sendable {
-        try await exportSlots.acquire()
+    public func makeExportSlot(of app: AppNumber) async throws -> any Sendable {
+        try await exports.turn(of: app)
     }
 
     public func export(
