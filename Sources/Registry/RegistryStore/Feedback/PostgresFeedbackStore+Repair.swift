@@ -53,13 +53,9 @@ extension PostgresFeedbackStore {
         _ repair: FeedbackRepair, after last: String
     ) async throws -> (counts: [TokenKind: Int], next: String?) {
         try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let setUp = LockTimeoutStatements.of(.alone)
-            let listed = try await transaction.execute(
-                setUp + [
-                    FeedbackBreakerStatements.holdersOfHeld(
-                        repair.app.rawValue, repair.provider.rawValue, last, Self.repairedMax)
-                ])
-            let ids = try listed[setUp.count].map { try $0.decode(0, as: String.self) }
+            let list = FeedbackBreakerStatements.holdersOfHeld(
+                repair.app.rawValue, repair.provider.rawValue, last, Self.repairedMax)
+            let ids = try await transaction.execute([list], .alone)[0].map { try $0.decode(0, as: String.self) }
             guard let end = ids.last else { return ([:], nil) }
             let results = try await transaction.execute([
                 InstallationStatements.lock(repair.app.rawValue, ids),
@@ -130,13 +126,11 @@ extension PostgresFeedbackStore {
                     Array(generations.values)))[0].decode(0)
         }
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let setUp = LockTimeoutStatements.of(.alone)
-            let ids = Array(generations.keys)
-            let results = try await transaction.execute(
-                setUp + [InstallationStatements.lock(repair.app.rawValue, ids), RegistrationStatements.now()])
-            let moment = try Moment(results[setUp.count + 1])
+            let lock = InstallationStatements.lock(repair.app.rawValue, Array(generations.keys))
+            let results = try await transaction.execute([lock, RegistrationStatements.now()], .alone)
+            let moment = try Moment(results[1])
             var changes = ChangeSet(in: repair.app, at: moment.time)
-            for row in results[setUp.count] {
+            for row in results[0] {
                 let before = try InstallationColumns.decode(row)
                 guard let generation = generations[before.installation.key.installID.rawValue],
                     let outcome = repair.outcome(for: before.installation, after: generation, at: moment.time)

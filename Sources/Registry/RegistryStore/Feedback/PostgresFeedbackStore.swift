@@ -79,17 +79,13 @@ public struct PostgresFeedbackStore: FeedbackStore {
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
             let now = FeedbackStatements.now()
-            let setUp = LockTimeoutStatements.of(.alone) + [now]
             let breaker = FeedbackBreakerStatements.lock(feedback.app.rawValue)
             let active = FeedbackBreakerStatements.countActive(feedback.app.rawValue)
             let results = try await transaction.execute(
-                setUp + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []))
-            let locked = setUp.count
-            let times = Times(
-                receivedAt: try time(results[locked - 1]).preceding(by: waited), now: try time(results[locked + 3]))
-            var hours = try hours(
-                results[locked + 2], active: countsActive ? results[locked + 4] : nil, at: times.now)
-            var found = try await offLoop { try results[locked + 1].map { try InstallationColumns.decode($0) } }
+                [now] + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []), .alone)
+            let times = Times(receivedAt: try time(results[0]).preceding(by: waited), now: try time(results[4]))
+            var hours = try hours(results[3], active: countsActive ? results[5] : nil, at: times.now)
+            var found = try await offLoop { try results[2].map { try InstallationColumns.decode($0) } }
             var decision = await decide(feedback, on: found, hours, at: times)
             if !decision.wanted.isEmpty {
                 // Another order of locks than elsewhere; a deadlock repeats the transaction.
@@ -111,7 +107,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
                 countsActive = true
                 throw LostRace()
             }
-            try check(decision.retired, locked: results[locked])
+            try check(decision.retired, locked: results[1])
             try await write(decision, of: feedback, transaction)
             return decision.counts
         }

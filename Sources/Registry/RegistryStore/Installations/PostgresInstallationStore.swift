@@ -68,17 +68,16 @@ public struct PostgresInstallationStore: InstallationStore {
     private func delete(_ deletion: Deletion, _ transaction: PostgresTransaction) async throws {
         let (app, installID) = (deletion.key.app, deletion.key.installID)
         let results = try await transaction.execute(
-            LockTimeoutStatements.of(.alone) + [
+            [
                 HolderStatements.lock(of: [installID], in: app),
-                InstallationStatements.lock(app.rawValue, [installID.rawValue]),
-                RegistrationStatements.now(),
+                InstallationStatements.lock(app.rawValue, [installID.rawValue]), RegistrationStatements.now(),
             ]
                 + [deletion.credential.map { CredentialStatements.tombstones(of: $0, on: deletion.key, in: app) }]
-                .compactMap(\.self))
-        let stored = try results[2].first.map { try InstallationColumns.decode($0) }
-        let moment = try Moment(results[3])
+                .compactMap(\.self), .alone)
+        let stored = try results[1].first.map { try InstallationColumns.decode($0) }
+        let moment = try Moment(results[2])
         if let credential = deletion.credential {
-            let tombstones = try Tombstones(results[4][0], of: credential, on: deletion.key, in: app)
+            let tombstones = try Tombstones(results[3][0], of: credential, on: deletion.key, in: app)
             let hasEnded = tombstones.hasEnded(
                 credential, on: deletion.key, in: app, remembering: deletion.sessionTombstones, at: moment.time)
             guard !hasEnded else { throw DeletionRefusal.credentialEnded }
@@ -89,7 +88,7 @@ public struct PostgresInstallationStore: InstallationStore {
         case .delete(let event):
             guard let stored else { return }
             // The installation may have got another token while this transaction waited for its lock.
-            let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
+            let locked = try results[0].map { try $0.decode(1, as: [UInt8].self) }
             guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
             var changes = ChangeSet(in: app, at: moment.time)
             changes.delete(stored)

@@ -31,10 +31,8 @@ public struct PostgresMessageStore: MessageStore {
         try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
                 let found = try await transaction.execute(
-                    [
-                        MessageStatements.read(app.rawValue, name.rawValue),
-                        MessageStatements.newest(app.rawValue),
-                    ] + LockTimeoutStatements.of(.alone))
+                    [MessageStatements.read(app.rawValue, name.rawValue), MessageStatements.newest(app.rawValue)],
+                    .alone)
                 if let known = try found[0].first.map(Message.init) {
                     let message = Message(
                         number: known.number, name: name, content: content, createdAt: known.createdAt,
@@ -107,7 +105,7 @@ extension PostgresMessageStore {
         let write = TargetWrite(targets, for: message, of: app, at: now)
         try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
-                _ = try await transaction.execute(LockTimeoutStatements.of(.alone))
+                _ = try await transaction.execute([], .alone)
                 let last = try await write.run(transaction)
                 try await transaction.commit(after: last.map { [$0] } ?? [])
             }
@@ -121,13 +119,9 @@ extension PostgresMessageStore {
         guard !distinct.isEmpty else { return [] }
         let isCounted = try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
-                let first = LockTimeoutStatements.of(.alone)
-                let rows = try await transaction.execute(
-                    first + [
-                        ReceiptStatements.countRemembered(
-                            app.rawValue, message.rawValue, distinct.map(\.rawValue), event.rawValue)
-                    ])[
-                        first.count]
+                let count = ReceiptStatements.countRemembered(
+                    app.rawValue, message.rawValue, distinct.map(\.rawValue), event.rawValue)
+                let rows = try await transaction.execute([count], .alone)[0]
                 var (isCounted, delta) = ([InstallationHash: Bool](), MessageDelta())
                 for row in rows {
                     let installation = InstallationHash(try row.decode(0))

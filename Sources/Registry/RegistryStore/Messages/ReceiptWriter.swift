@@ -39,9 +39,8 @@ struct ReceiptWriter: Sendable {
         return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
             if !rows.isEmpty {
-                let first = LockTimeoutStatements.of(patience)
-                let results = try await transaction.execute(first + [ReceiptStatements.count(rows, of: app)])
-                additions = try Self.additions(results[first.count])
+                let results = try await transaction.execute([ReceiptStatements.count(rows, of: app)], patience)
+                additions = try Self.additions(results[0])
             }
             var delta = receipts.delta(additions)
             for case .handedOut(let counts, let message) in batch.lazy.map(\.content) {

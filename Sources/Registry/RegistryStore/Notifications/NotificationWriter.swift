@@ -51,9 +51,8 @@ struct NotificationWriter: Sendable {
         _ posts: [NotificationPost], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<[PostedNotification], any Error>] {
         let app = posts[0].app
-        let setUp = LockTimeoutStatements.of(patience)
-        let found = try await transaction.execute(setUp + Addressees.statements(of: posts, in: app))
-        let addressees = try Addressees(Array(found[setUp.count...]))
+        let addressees = try Addressees(
+            try await transaction.execute(Addressees.statements(of: posts, in: app), patience))
         let targets = posts.map { post in
             Result { () throws(NotificationRefusal) in try addressees.targets(of: post) }
         }

@@ -31,11 +31,10 @@ struct LogoutWriter: Sendable {
         let (app, logouts) = (batch[0].app, batch.map(\.logout))
         return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let ids = logouts.map(\.key.installID.rawValue)
-            let setUp = LockTimeoutStatements.of(patience)
             let results = try await transaction.execute(
-                setUp + [InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now()])
-            let moment = try Moment(results[setUp.count + 1])
-            let stored = try results[setUp.count].map { try InstallationColumns.decode($0) }
+                [InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now()], patience)
+            let moment = try Moment(results[1])
+            let stored = try results[0].map { try InstallationColumns.decode($0) }
             let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
             let decisions = logouts.map { logout in
                 Result { () throws(Logout.Refusal) in

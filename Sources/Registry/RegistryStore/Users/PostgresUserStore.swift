@@ -162,12 +162,10 @@ extension PostgresUserStore {
                 UserStatements.lockOfUser(app, userID.rawValue, after?.installID ?? "", limit, after?.number ?? .max)
             }
         let isFirst = after == nil
-        let first =
-            LockTimeoutStatements.of(.alone)
-            + (isFirst ? [lock(end), RollUpStatements.find(app)] : [])
+        let first = isFirst ? [lock(end), RollUpStatements.find(app)] : []
         let results = try await transaction.execute(
-            first + [page] + (isFirst ? guards(end) : []) + [RegistrationStatements.now()])
-        if isFirst, results[first.count - 1].isEmpty { throw StoreError.unavailable }
+            first + [page] + (isFirst ? guards(end) : []) + [RegistrationStatements.now()], .alone)
+        if isFirst, results[1].isEmpty { throw StoreError.unavailable }
         let moment = try Moment(results[results.count - 1])
         let locked = try LockedPage(results[first.count], limit: limit)
         var changes = ChangeSet(in: end.app, at: moment.time)
@@ -188,11 +186,10 @@ extension PostgresUserStore {
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
         let isFirst = after == nil
         let lock = LockBuckets(users: [UserDigest.sha256(erasure.userID)], in: erasure.app).exclusive
-        let first =
-            LockTimeoutStatements.of(.alone) + (isFirst ? [lock, RollUpStatements.find(app)] : [])
+        let first = isFirst ? [lock, RollUpStatements.find(app)] : []
         let found = try await transaction.execute(
-            first + [UserStatements.seenWithUser(app, userID, after?.installID ?? "", limit)])
-        if isFirst, found[first.count - 1].isEmpty { throw StoreError.unavailable }
+            first + [UserStatements.seenWithUser(app, userID, after?.installID ?? "", limit)], .alone)
+        if isFirst, found[1].isEmpty { throw StoreError.unavailable }
         let seen = try found[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
         let results = try await transaction.execute(
