@@ -9,10 +9,6 @@ package struct OwnerChanges: Sendable {
 
     package init() {}
 
-    mutating func add(from before: Installation?, to after: Installation) {
-        add(from: before?.owner, to: after.owner, on: after.key.installID)
-    }
-
     package mutating func add(from before: Owner?, to after: Owner?, on installID: InstallID) {
         if let before, before.userID != after?.userID { ended.append((installID, before.userID)) }
         guard let after, before?.userID != after.userID || before?.session?.id != after.session?.id else { return }

@@ -67,20 +67,16 @@ public struct PostgresInstallationStore: InstallationStore {
 
     private func delete(_ deletion: Deletion, _ transaction: PostgresTransaction) async throws {
         let (app, installID) = (deletion.key.app, deletion.key.installID)
+        let checks = CredentialChecks([(deletion.credential, deletion.key, deletion.sessionTombstones)], in: app)
         let results = try await transaction.execute(
             [
                 HolderStatements.lock(of: [installID], in: app),
                 InstallationStatements.lock(app.rawValue, [installID.rawValue]), RegistrationStatements.now(),
-            ]
-                + [deletion.credential.map { CredentialStatements.tombstones(of: $0, on: deletion.key, in: app) }]
-                .compactMap(\.self), .alone)
+            ] + checks.statements, .alone)
         let stored = try results[1].first.map { try InstallationColumns.decode($0) }
         let moment = try Moment(results[2])
-        if let credential = deletion.credential {
-            let tombstones = try Tombstones(results[3][0], of: credential, on: deletion.key, in: app)
-            let hasEnded = tombstones.hasEnded(
-                credential, on: deletion.key, in: app, remembering: deletion.sessionTombstones, at: moment.time)
-            guard !hasEnded else { throw DeletionRefusal.credentialEnded }
+        guard try checks.refusals(results[3...], at: moment.time).isEmpty else {
+            throw DeletionRefusal.credentialEnded
         }
         switch deletion.decision(on: stored?.installation, at: moment.time) {
         case .nothing: break

@@ -33,7 +33,8 @@ struct InstallationTopicsWriter: Sendable {
         _ batch: [PendingInstallationTopics], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<ResolvedTopics, any Error>] {
         let (app, ids) = (batch[0].app, batch.map(\.key.rawValue))
-        let checks = CredentialChecks(batch.map { ($0.patch, $0.installation) }, in: app)
+        let checks = CredentialChecks(
+            batch.map { ($0.patch.credential, $0.installation, $0.patch.sessionTombstones) }, in: app)
         let results = try await transaction.execute(
             [
                 InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now(),

@@ -33,7 +33,8 @@ struct UserTopicsWriter: Sendable {
     ) async throws -> [Result<TopicChoices, any Error>] {
         let (app, users) = (batch[0].app, batch.map(\.userID))
         var (outcomes, last) = try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
+            let checks = CredentialChecks(
+                batch.map { ($0.patch.credential, nil, $0.patch.sessionTombstones) }, in: app)
             let page = try await lock(users, in: app, after: "", patience, checks.statements, transaction)
             let refused = try checks.refusals(page.more, at: page.moment.time)
             var changes = UserTopicsChanges(page)
