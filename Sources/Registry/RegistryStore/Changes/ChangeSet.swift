@@ -51,12 +51,6 @@ package struct ChangeSet: Sendable {
         follow(from: before.installation, in: before.cell, to: after, in: before.cell)
     }
 
-    /// Writes nothing but the revision. It is for an installation that gets an event: another writer that has read it
-    /// without a lock notices, and its own event comes later.
-    mutating func keep(_ installation: StoredInstallation) {
-        steps.append(InstallationStep(before: installation, after: installation.installation, changesTokens: false))
-    }
-
     /// Writes typed tokens of installations that are locked. Those that end with a binding are deleted before.
     package mutating func write(_ tokens: [LockedTokens.Change]) {
         self.tokens += tokens

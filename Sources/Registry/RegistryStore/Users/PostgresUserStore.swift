@@ -14,7 +14,7 @@ public struct PostgresUserStore: UserStore {
     static let installationsPerTransaction: Int64 = 1_000
 
     let resources: LoopResources
-    private let logouts: WriteCoalescer<PendingLogout>
+    private let logouts: WriteCoalescer<Logout>
 
     public init(_ resources: LoopResources) {
         self.resources = resources
@@ -28,7 +28,7 @@ public struct PostgresUserStore: UserStore {
     }
 
     public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?) {
-        let outcome = try await logouts.write(PendingLogout(logout: logout))
+        let outcome = try await logouts.write(logout)
         return (outcome.status, outcome.generation)
     }
 
