@@ -1,11 +1,8 @@
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// The counts of one call, which may share a transaction with the counts of other calls.
 struct ReceiptWrite: BatchedWrite {
-    private static let created = Atomic<Int>(0)
-
     enum Content: Sendable {
         case reports([ReceiptReport])
         /// The number of rows that were handed out, by cell.
@@ -13,8 +10,8 @@ struct ReceiptWrite: BatchedWrite {
     }
 
     let app: AppNumber
-    /// Unique, so any writes may share a transaction: it merges the rows of one installation.
-    let key = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
+    /// Any writes may share a transaction: it merges the rows of one installation.
+    let key = UniqueKey()
     let content: Content
 
     typealias Outcome = [Bool]

@@ -5,24 +5,11 @@ import PushRegistry
 struct PendingPost: BatchedWrite {
     typealias Outcome = [PostedNotification]
 
+    let post: NotificationPost
     /// Any two posts may share a transaction: posts to one installation are numbered in the order of the batch.
-    final class Content: Sendable {
-        let post: NotificationPost
+    let key = UniqueKey()
 
-        init(_ post: NotificationPost) {
-            self.post = post
-        }
-    }
-
-    private let content: Content
-
-    init(_ post: NotificationPost) {
-        content = Content(post)
-    }
-
-    var post: NotificationPost { content.post }
-    var app: AppNumber { content.post.app }
-    var key: ObjectIdentifier { ObjectIdentifier(content) }
+    var app: AppNumber { post.app }
 }
 
 /// Writes a batch of posts, all of one app, as one transaction of three round trips (R15). It reads the addressees

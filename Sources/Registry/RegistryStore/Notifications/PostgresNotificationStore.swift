@@ -35,11 +35,11 @@ public struct PostgresNotificationStore: NotificationStore {
     /// is as large as a batch, and other posts would wait for its locks.
     public func post(_ post: NotificationPost) async throws -> [PostedNotification] {
         guard case .users(let users) = post.addressee, users.count > 1 else {
-            return try await posts.write(PendingPost(post))
+            return try await posts.write(PendingPost(post: post))
         }
         return try await resources.storing(post.app, refusing: NotificationRefusal.self) {
             try await resources.lone.withTurn(of: post.app) {
-                try await writer.write([PendingPost(post)], .alone)[0].get()
+                try await writer.write([PendingPost(post: post)], .alone)[0].get()
             }
         }
     }
