@@ -165,11 +165,9 @@ struct BreakerRow: Sendable {
         var reader = ColumnReader(row)
         key = FeedbackHour.Key(try reader.nextLabel(), kind: try reader.next())
         let (began, dead) = (try reader.nextTimestamp(), try reader.next(Int64.self))
-        let active = try reader.next(Int64?.self)
-        let countedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
-        heldSince = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        let (active, countedAt) = (try reader.next(Int64?.self), try reader.nextTime())
+        heldSince = try reader.nextTime()
         stored = FeedbackHour.Stored(
-            began: began, dead: dead, active: active, countedAt: countedAt,
-            lastHeldAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init))
+            began: began, dead: dead, active: active, countedAt: countedAt, lastHeldAt: try reader.nextTime())
     }
 }

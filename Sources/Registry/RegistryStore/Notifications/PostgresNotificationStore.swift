@@ -87,17 +87,9 @@ private struct StateRead: BatchedRead {
 extension NotificationState {
     /// - Parameter row: of `NotificationStatements.states`; the installation exists.
     fileprivate init(_ row: PostgresRow, at now: Timestamp) throws {
-        let owner = try row.decode(1, as: String?.self).map { userID in
-            Owner(
-                userID: try UserID(userID),
-                session: try row.decode(2, as: String?.self).map { sessionID in
-                    Owner.Session(
-                        id: try SessionID(sessionID),
-                        expiresAt: try row.decode(3, as: PostgresTimestamp?.self).map(Timestamp.init))
-                })
-        }
+        var reader = ColumnReader(row)
         self.init(
-            epoch: try row.decode(0), owner: owner,
+            epoch: try reader.next(), owner: try reader.nextOwner(),
             numbers: row.isNull(4) ? .none : try NotificationNumbers(row, from: 4), readAt: now)
     }
 }

@@ -41,11 +41,11 @@ package enum TypedTokenStatements {
         let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
         let provider: Provider = try reader.nextLabel()
         let (text, sha256) = (try Token(reader.next(), of: provider), try reader.next([UInt8].self))
-        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.next(PostgresTimestamp?.self))
-        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.next(PostgresTimestamp?.self))
+        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.nextTime())
+        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.nextTime())
         let token = TypedToken(
-            key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt.map(Timestamp.init),
-            heldAt: isHeld ? heldAt.map(Timestamp.init) ?? receivedAt : nil)
+            key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt,
+            heldAt: isHeld ? heldAt ?? receivedAt : nil)
         return (holder, token)
     }
 
