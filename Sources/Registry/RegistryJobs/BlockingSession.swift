@@ -8,12 +8,7 @@ import RegistryStore
 extension RollUpFold {
     /// Folds once.
     static func run(_ app: AppNumber, batch: Int = batchMax, in session: PostgresSession) throws -> Outcome? {
-        try session.withTransaction {
-            var fold = RollUpFold(app, batch: batch)
-            var unit: [PostgresStatement]? = fold.first
-            while let statements = unit { unit = try fold.next(try statements.map(session.execute)) }
-            return fold.outcome
-        }
+        try session.withTransaction { try steps(app, batch: batch).run(in: session) }
     }
 
     /// Folds all waiting deltas of all apps, for benchmarks and tests.

@@ -40,12 +40,13 @@ struct RollUpConcurrencyTests {
             try await stores.register("b", token: "aaaaaaaaaaaaaaab")
             let pending = try await stores.waitingDeltas()
             try? await stores.postgres.withTransaction { transaction in
-                var fold = RollUpFold(stores.app.number, batch: 1_000)
-                let bounding = try #require(try fold.next(try await transaction.execute(fold.first)))
-                let folding = try #require(try fold.next(try await transaction.execute(bounding)))
-                _ = try fold.next(try await transaction.execute(folding))
-                _ = try? await transaction.execute(["SELECT pg_terminate_backend(pg_backend_pid())"])
-                throw CancellationError()
+                var units = 0
+                _ = try await RollUpFold.steps(stores.app.number, batch: 1_000).run { unit in
+                    units += 1
+                    guard units == 4 else { return try await transaction.execute(unit) }
+                    _ = try? await transaction.execute(["SELECT pg_terminate_backend(pg_backend_pid())"])
+                    throw CancellationError()
+                }
             }
             #expect(try await stores.waitingDeltas() == pending)
             try await stores.expectExact()
@@ -60,10 +61,8 @@ struct RollUpConcurrencyTests {
             try await stores.fold()
             try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
             try await stores.postgres.withTransaction { transaction in
-                var fold = RollUpFold(stores.app.number, batch: 1_000)
-                var unit: [PostgresStatement]? = fold.first
-                while let statements = unit { unit = try fold.next(try await transaction.execute(statements)) }
-                #expect(fold.outcome?.deltas == 1)
+                let steps = RollUpFold.steps(stores.app.number, batch: 1_000)
+                #expect(try await steps.run { try await transaction.execute($0) }?.deltas == 1)
                 #expect(try await stores.fold(1_000) == nil)
                 try await stores.expectExact()
             }

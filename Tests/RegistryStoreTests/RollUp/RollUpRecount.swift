@@ -237,9 +237,7 @@ extension TestStores {
                 try session.run(script: Self.endTokens)
                 try countTokens(step: 1, session)
             }
-            var assignment = RollUpCellAssignment(app.number)
-            var unit: [PostgresStatement]? = assignment.first
-            while let statements = unit { unit = try assignment.next(try statements.map(session.execute)) }
+            _ = try RollUpCellAssignment(app.number).steps.run(in: session)
         }
     }
 

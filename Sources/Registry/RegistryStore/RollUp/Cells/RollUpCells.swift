@@ -118,9 +118,8 @@ package final class RollUpCells: Sendable {
         let app = keys[0].app
         let mayAdd = try await mayAdd(to: app, postgres)
         let identity = cache.withLock { $0.identity }
-        var creation = RollUpCellCreation(
-            keys, mayAdd: mayAdd, texts: cache.withLock { $0.texts[app] } ?? RollUpTexts())
-        try await creation.run(on: postgres, patience)
+        let texts = cache.withLock { $0.texts[app] } ?? RollUpTexts()
+        let creation = try await RollUpCellCreation(keys, mayAdd: mayAdd, texts: texts).run(on: postgres, patience)
         let created = Dictionary(uniqueKeysWithValues: zip(keys, creation.numbers))
         cache.withLock { cache in
             guard cache.identity == identity else { return }
