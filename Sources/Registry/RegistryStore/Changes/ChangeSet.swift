@@ -206,8 +206,7 @@ extension PostgresTransaction {
         -> [PostgresResult]
     {
         let results = try await commit(after: first + changes.rows + changes.others(at: moment))
-        EventMeters.count(changes.events)
-        EventMeters.count(changes.topicsEvents)
+        EventMeters.count(changes.events, changes.topicsEvents)
         return results
     }
 }
