@@ -67,9 +67,8 @@ struct ChangedRegistrations {
     private var delta: RollUpDelta {
         changed.reduce(into: RollUpDelta()) { delta, item in
             let (row, found) = (item.row, item.row.found)
-            delta.move(
-                from: found.cell, expiringAt: found.sessionExpiresAt, to: row.cell, expiringAt: row.sessionExpiresAt,
-                topics: found.topics)
+            delta.addActive(in: found.cell, expiringAt: found.sessionExpiresAt, topics: found.topics, step: -1)
+            delta.addActive(in: row.cell, expiringAt: row.sessionExpiresAt, topics: found.topics)
         }
     }
 

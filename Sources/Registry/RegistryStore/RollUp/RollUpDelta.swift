@@ -30,18 +30,11 @@ package struct RollUpDelta: Sendable {
             expiringAt: isActive ? installation.owner?.session?.expiresAt : nil, topics: installation.topics)
     }
 
-    /// Adds an active installation.
-    package mutating func addActive(in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices) {
-        add(Change(active: 1, installations: 1), in: cell, expiringAt: expiresAt, topics: topics)
-    }
-
-    /// Moves an active installation.
-    mutating func move(
-        from old: Int64, expiringAt oldExpiry: Timestamp?, to new: Int64, expiringAt newExpiry: Timestamp?,
-        topics: TopicChoices
+    /// Adds an active installation, or removes it.
+    package mutating func addActive(
+        in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices, step: Int64 = 1
     ) {
-        add(Change(active: -1, installations: -1), in: old, expiringAt: oldExpiry, topics: topics)
-        add(Change(active: 1, installations: 1), in: new, expiringAt: newExpiry, topics: topics)
+        add(Change(active: step, installations: step), in: cell, expiringAt: expiresAt, topics: topics)
     }
 
     private mutating func add(

@@ -34,9 +34,9 @@ package enum TypedTokenStatements {
         """
 
     package static func decode(
-        _ row: PostgresRow, from first: Int = 0, in app: AppNumber
+        _ row: PostgresRow, in app: AppNumber
     ) throws -> (holder: InstallationKey, token: TypedToken) {
-        var reader = ColumnReader(row, from: first)
+        var reader = ColumnReader(row)
         let holder = InstallationKey(app: app, installID: try InstallID(reader.next()))
         let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
         let provider: Provider = try reader.nextLabel()
