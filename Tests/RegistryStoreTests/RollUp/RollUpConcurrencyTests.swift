@@ -83,7 +83,7 @@ struct RollUpConcurrencyTests {
                 // Another query follows the changes, which this snapshot does not have.
                 try await stores.expectExact()
                 var reading = try CubeReading(
-                    of: stores.app.number, [0], cached: cached, at: AudienceMoment(opened), opened[1])
+                    of: stores.app.number, [0], cached: cached, at: AudienceMoment(opened))
                 try reading.read(try await transaction.execute(reading.statements)[...])
                 if let texts = reading.texts { try reading.read(texts: try await transaction.execute(texts)) }
                 #expect(reading.view.counts(0, .all).reduce(0, +) == 10)
@@ -108,7 +108,7 @@ struct RollUpConcurrencyTests {
                 }
                 var reading = try CubeReading(
                     of: stores.app.number, [0], cached: stores.cubes.cube(of: stores.app.number),
-                    at: AudienceMoment(opened), opened[1])
+                    at: AudienceMoment(opened))
                 try reading.read(try await transaction.execute(reading.statements)[...])
                 #expect(reading.view.counts(0, .all).reduce(0, +) == 1)
             }

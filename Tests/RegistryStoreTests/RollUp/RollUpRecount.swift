@@ -53,7 +53,7 @@ extension PostgresSession {
         let opened = try AudienceMoment.reads(of: app).map(execute)
         var moment = try AudienceMoment(opened)
         moment.asOf = Timestamp(microseconds: moment.asOf.microseconds + Int64(after / .microseconds(1)))
-        var reading = try CubeReading(of: app, choices, cached: cached, at: moment, opened[1])
+        var reading = try CubeReading(of: app, choices, cached: cached, at: moment)
         try reading.read(try reading.statements.map(execute)[...])
         if let texts = reading.texts { try reading.read(texts: try execute(texts)) }
         cubes?.store(reading.advanced, of: app, replacing: cached)

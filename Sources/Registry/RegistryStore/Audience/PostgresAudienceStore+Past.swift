@@ -39,8 +39,8 @@ extension PostgresAudienceStore {
         let app = query.audience.app
         let cached = pastCubes.cube(of: app)
         let timeout = sessions.timeout
-        return try await sessions.withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
-            var past = PastReading(query, cached, at: try AudienceMoment(opened))
+        return try await sessions.withMoment(of: app) { connection, moment in
+            var past = PastReading(query, cached, at: moment)
             var answers: [Answer] = []
             for start in stride(from: 0, to: days.count, by: Self.daysPerRead) {
                 let part = Array(days[start..<min(start + Self.daysPerRead, days.count)])

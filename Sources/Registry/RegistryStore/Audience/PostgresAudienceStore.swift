@@ -199,9 +199,8 @@ extension PostgresAudienceStore {
         // Before the transaction begins: a cube of the cache may have later transactions afterwards.
         let cached = cubes.cube(of: app)
         let timeout = sessions.timeout
-        return try await sessions.withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
-            var reading = try CubeReading(
-                of: app, choices, needsZones: needsZones, cached: cached, at: AudienceMoment(opened), opened[1])
+        return try await sessions.withMoment(of: app) { connection, moment in
+            var reading = try CubeReading(of: app, choices, needsZones: needsZones, cached: cached, at: moment)
             let statements = reading.statements
             let results = try await connection.execute(
                 statements + more + [AudienceSessionStatements.commit()], timeout: timeout)

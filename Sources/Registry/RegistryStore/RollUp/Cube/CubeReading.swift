@@ -25,14 +25,11 @@ struct CubeReading: Sendable {
     /// - Parameters:
     ///   - choices: the layers (`RollUpLayer`) that the query needs.
     ///   - cached: read before the transaction began.
-    ///   - state: of `CubeStatements.state`.
     init(
-        of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, cached: AppCube?, at moment: AudienceMoment,
-        _ state: PostgresResult
+        of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, cached: AppCube?, at moment: AudienceMoment
     ) throws {
         (self.app, self.choices, self.needsZones, self.moment) = (app, choices, needsZones, moment)
-        // A standby that lags does not have a new app yet.
-        guard let state = state.first else { throw StoreError.unavailable }
+        guard let state = moment.state else { throw StoreError.unavailable }
         (horizon, folded) = (try state.decode(0), try state.decode(1))
         let version: Int64 = try state.decode(2)
         let keptSince: Int64 = try state.decode(3)

@@ -21,7 +21,7 @@ package struct RollUpRecording {
                 return .end(())
             }
             let layers: [Int32] = try results[2][0].decode(0)
-            let reading = try CubeReading(of: app, layers, cached: nil, at: AudienceMoment(results), results[1])
+            let reading = try CubeReading(of: app, layers, cached: nil, at: AudienceMoment(results))
             return record(reading, layers, of: CalendarDay(endingNear: reading.moment.asOf))
         }
     }
