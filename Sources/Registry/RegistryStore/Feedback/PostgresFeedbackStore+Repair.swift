@@ -63,7 +63,7 @@ extension PostgresFeedbackStore {
                 TypedTokenStatements.sets(of: try ids.map { try InstallID($0) }, in: repair.app),
             ])
             let moment = try Moment(results[1])
-            var tokens = try TypedTokenLocks.sets(results[2], in: repair.app, at: moment.time)
+            var tokens = try TypedTokenStatements.locked(results[2], in: repair.app, at: moment.time)
             let counts = tokens.apply(repair)
             var changes = ChangeSet(in: repair.app, at: moment.time)
             for row in results[0] {

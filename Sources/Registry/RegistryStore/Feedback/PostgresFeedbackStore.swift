@@ -182,8 +182,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let known = Set(found.map(\.installation.key))
         found += try typed[0].map { try InstallationColumns.decode($0) }
             .filter { !known.contains($0.installation.key) }
-        return LockedTokens(
-            try typed[1].map { try TypedTokenStatements.decode($0, in: feedback.app) }, now: times.now)
+        return try TypedTokenStatements.locked(typed[1], in: feedback.app, at: times.now)
     }
 
     /// - Parameter rows: of `FeedbackBreakerStatements.countTokens`.

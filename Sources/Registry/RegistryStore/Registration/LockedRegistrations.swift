@@ -57,7 +57,7 @@ struct LockedRegistrations {
         let others = try crowd.limits?.others(than: present, crowd.candidates, locked) ?? [:]
         rest = rest.dropFirst(installations.count)
         let moment = try Moment(rest.removeFirst())
-        let typed = sets.isEmpty ? nil : try TypedTokenLocks.sets(rest.removeFirst(), in: app, at: moment.time)
+        let typed = sets.isEmpty ? nil : try TypedTokenStatements.locked(rest.removeFirst(), in: app, at: moment.time)
         let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
         let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
@@ -95,7 +95,7 @@ struct LockedRegistrations {
         let bearers = batch.filter { $0.registration.tokens != nil }
         guard !bearers.isEmpty else { return ([], []) }
         let tokens = bearers.lazy.compactMap(\.registration.tokens).joined().map(\.address)
-        let losers = try await TypedTokenLocks(adding: tokens, in: app).holders(after: first, transaction)
+        let losers = try await TypedTokenStatements.lockHolders(of: tokens, in: app, after: first, transaction)
         first = []
         return ([TypedTokenStatements.sets(of: Array(Set(bearers.map(\.key) + losers)), in: app)], losers)
     }

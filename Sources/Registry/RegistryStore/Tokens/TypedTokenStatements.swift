@@ -6,8 +6,27 @@ package enum TypedTokenStatements {
     // MARK: Reading
 
     /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
-    static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
+    private static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
         holdersSQL(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+    }
+
+    /// Begins a transaction that changes sets of typed tokens. It locks the buckets of the tokens that it adds, after
+    /// those of users and sessions, and finds their holders. Then it locks these installations, and reads the sets. So
+    /// no two installations get one token (R1), and whoever loses one is locked.
+    ///
+    /// - Parameter first: what comes before, in the same round trip.
+    /// - Returns: the installations that have a token. They may lose it before they are locked, but no other one gets
+    ///   it.
+    static func lockHolders(
+        of tokens: some Sequence<TypedTokenAddress>, in app: AppNumber, after first: [PostgresStatement],
+        _ transaction: PostgresTransaction
+    ) async throws -> [InstallID] {
+        let tokens = Array(Set(tokens))
+        let locks =
+            tokens.isEmpty ? [] : [LockBuckets(tokens: tokens, in: app).exclusive, holders(of: tokens, in: app)]
+        guard !(first + locks).isEmpty else { return [] }
+        let results = try await transaction.execute(first + locks)
+        return tokens.isEmpty ? [] : try results[results.count - 1].map { try InstallID($0.decode(0)) }
     }
 
     private static let holdersSQL = PreparedSQL(
@@ -49,6 +68,11 @@ package enum TypedTokenStatements {
         return (holder, token)
     }
 
+    /// - Parameter rows: of `sets`, read when the installations were locked.
+    static func locked(_ rows: PostgresResult, in app: AppNumber, at now: Timestamp) throws -> LockedTokens {
+        LockedTokens(try rows.map { try decode($0, in: app) }, now: now)
+    }
+
     // MARK: Writing
 
     /// Deletes all tokens of these kinds: the binding to which they belonged has ended.
@@ -67,8 +91,7 @@ package enum TypedTokenStatements {
         let removed = changes.flatMap { change in change.removed.map { (change.key.installID.rawValue, $0) } }
         let written = changes.flatMap { change in change.written.map { Row(holder: change.key, token: $0) } }
         let remove = removeSQL(app.rawValue, removed.map(\.0), removed.map(\.1.kind.rawValue), removed.map(\.1.name))
-        return (removed.isEmpty ? [] : [remove])
-            + (written.isEmpty ? [] : [Row.layout.statement(putSQL, written, of: app)])
+        return [removed.isEmpty ? nil : remove, Row.layout.statement(putSQL, written, of: app)].compactMap(\.self)
     }
 
     private static let removeSQL = PreparedSQL(

@@ -9,8 +9,8 @@ struct TypedTokenWriter {
 
     /// - Throws: `TypedTokenRefusal`, `PostgresError`: nothing was written.
     func write(_ transaction: PostgresTransaction) async throws -> TypedTokenOutcome {
-        let losers = try await TypedTokenLocks(adding: [change.added].compactMap(\.self), in: app)
-            .holders(after: LockTimeoutStatements.of(.alone), transaction)
+        let losers = try await TypedTokenStatements.lockHolders(
+            of: [change.added].compactMap(\.self), in: app, after: LockTimeoutStatements.of(.alone), transaction)
         let ids = Array(Set([change.key.installID] + losers))
         let checks = CredentialChecks([(change.credential, change.key, change.sessionTombstones)], in: app)
         let results = try await transaction.execute(
@@ -25,7 +25,7 @@ struct TypedTokenWriter {
         let stored = Dictionary(
             uniqueKeysWithValues: try results[0].map { try InstallationColumns.decode($0) }
                 .map { ($0.installation.key, $0) })
-        var tokens = try TypedTokenLocks.sets(results[2], in: app, at: moment.time)
+        var tokens = try TypedTokenStatements.locked(results[2], in: app, at: moment.time)
         let events = try change.apply(on: stored.mapValues(\.installation), &tokens, at: moment.time)
         var changes = ChangeSet(in: app, at: moment.time)
         for key in tokens.disturbed.sorted() {
