@@ -143,14 +143,12 @@ extension ChangeSet {
         let replaced = newSnapshots.compactMap { $0.before.map { ($0.installation.key.installID, $0.revision) } }
         return [
             subtracted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: subtracted, step: -1, in: app),
-            steps.isEmpty ? nil : InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
+            InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
             deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: app),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: time),
-            bound.isEmpty ? nil : BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
-            newSnapshots.isEmpty
-                ? nil : BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
-            inserted.isEmpty
-                ? nil : BindingRow.inserted.statement(ChangeStatements.insert, inserted, of: app, at: time),
+            BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
+            BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
+            BindingRow.inserted.statement(ChangeStatements.insert, inserted, of: app, at: time),
         ].compactMap(\.self)
     }
 

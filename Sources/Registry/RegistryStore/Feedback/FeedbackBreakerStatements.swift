@@ -109,8 +109,8 @@ enum FeedbackBreakerStatements {
             .sorted { ($0.key.provider.rawValue, $0.key.kind) < ($1.key.provider.rawValue, $1.key.kind) }
         let (known, new) = (rows.filter { $0.hour.stored != nil }, rows.filter { $0.hour.stored == nil })
         return [
-            known.isEmpty ? nil : CountedHour.layout.statement(updateSQL, known, of: app),
-            new.isEmpty ? nil : CountedHour.layout.statement(insertSQL, new, of: app),
+            CountedHour.layout.statement(updateSQL, known, of: app),
+            CountedHour.layout.statement(insertSQL, new, of: app),
         ].compactMap(\.self)
     }
 

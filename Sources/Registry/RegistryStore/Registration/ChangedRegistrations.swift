@@ -43,9 +43,7 @@ struct ChangedRegistrations {
         return [
             recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: recounted, step: -1, in: app),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: now),
-            changed.isEmpty
-                ? nil
-                : ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), of: app, at: now),
+            ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), of: app, at: now),
             touched.isEmpty
                 ? nil
                 : RegistrationStatements.touch(
