@@ -5,10 +5,6 @@ import PushRegistry
 enum FeedbackStatements {
     // MARK: Reading
 
-    /// POST …/feedback (R9): reads the time, which verdicts without a time get.
-    static let now = PreparedSQL(
-        "SELECT clock_timestamp()")
-
     // Thousands of rows are read, and later written, in the order of their keys: neighbours share pages of the indexes.
 
     /// POST …/feedback (R9): reads the holders of tokens, at one moment.

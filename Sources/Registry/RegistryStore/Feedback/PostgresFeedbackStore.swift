@@ -47,7 +47,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
     func applyUnlocked(_ feedback: Feedback) async throws -> FeedbackCounts {
         let waited = feedback.arrivedAt.duration(to: .now)
         let results = try await resources.postgres.execute([
-            FeedbackStatements.now(), FeedbackStatements.read(feedback),
+            RegistrationStatements.time(), FeedbackStatements.read(feedback),
             FeedbackBreakerStatements.read(feedback.app.rawValue),
         ])
         let now = try time(results[0])
@@ -78,7 +78,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         var countsActive = false
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
-            let now = FeedbackStatements.now()
+            let now = RegistrationStatements.time()
             let breaker = FeedbackBreakerStatements.lock(feedback.app.rawValue)
             let active = FeedbackBreakerStatements.countActive(feedback.app.rawValue)
             let results = try await transaction.execute(

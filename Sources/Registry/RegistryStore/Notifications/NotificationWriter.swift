@@ -102,7 +102,7 @@ struct LockedBoxes {
             NotificationStatements.addCounters(app.rawValue, ids, numbers),
             NotificationStatements.lockCounters(app.rawValue, ids, numbers),
             NotificationStatements.waiting(app.rawValue, ids),
-            NotificationStatements.now(),
+            RegistrationStatements.time(),
         ]
         guard !dedups.isEmpty else { return reads }
         return reads + [

@@ -23,6 +23,9 @@ package enum RegistrationStatements {
             nextval('token_event_id_seq')
         """)
 
+    /// POST …/feedback, POST …/notifications, calls by a user's JWT: reads the time alone.
+    static let time = PreparedSQL("SELECT clock_timestamp()")
+
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
 
     /// In the order of ids: the installations `$2`, the holders of the tokens `$3`, `$4` (R4), and the installations
