@@ -48,8 +48,8 @@ extension PostgresAudienceStore {
                 past = try await offLoop { [past] in try past.reading(records) }
                 if !past.missing.isEmpty {
                     try past.read(cells: try await connection.execute([past.cells], timeout: timeout)[0])
-                    if let texts = past.texts {
-                        try past.read(texts: try await connection.execute([texts], timeout: timeout)[0])
+                    if let texts = past.cube.cells.texts(of: app) {
+                        try past.cube.cells.read(texts: try await connection.execute([texts], timeout: timeout)[0])
                     }
                     past = try await offLoop { [past] in try past.reading(records) }
                 }
@@ -81,7 +81,7 @@ private struct PastReading: Sendable {
     private let query: CubeQuery
     private let moment: AudienceMoment
     /// Its cells are those that records name.
-    private(set) var cube: AppCube
+    var cube: AppCube
     private(set) var days: [Day] = []
     /// The numbers of cells that the process does not have yet.
     private(set) var missing: [Int64] = []
@@ -137,15 +137,6 @@ private struct PastReading: Sendable {
         guard cells.count == missing.count else { throw StoreError.failed("a recorded cell is missing") }
         for row in cells { _ = try cube.cells.index(of: try row.decode(0), row, from: 1) }
     }
-
-    /// Nil if all are known.
-    var texts: PostgresStatement? {
-        cube.cells.missingTexts.isEmpty
-            ? nil
-            : CubeStatements.texts(query.audience.app.rawValue, cube.cells.missingTexts)
-    }
-
-    mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }
 
     func zones(at asOf: Timestamp) -> PostgresStatement { CubeStatements.zones(of: query.audience.app, at: asOf) }
 

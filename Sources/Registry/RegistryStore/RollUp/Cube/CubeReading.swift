@@ -90,11 +90,8 @@ struct CubeReading: Sendable {
         return zones
     }
 
-    /// The statement that reads the texts of new cells; nil if all are known. Its result goes to `read(texts:)`.
-    var texts: PostgresStatement? {
-        cube.cells.missingTexts.isEmpty
-            ? nil : CubeStatements.texts(app.rawValue, cube.cells.missingTexts)
-    }
+    /// As `CubeCells.texts(of:)`.
+    var texts: PostgresStatement? { cube.cells.texts(of: app) }
 
     mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }
 
