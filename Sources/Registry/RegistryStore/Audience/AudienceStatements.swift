@@ -247,19 +247,16 @@ extension AudiencePage.Item {
         var keys: WebPushKeys?
         if let p256dh, let auth { keys = try WebPushKeys(p256dh: p256dh, auth: auth) }
         let place = try row.decode(8, as: [UInt8]?.self) ?? []
+        let typed =
+            try isTyped
+            ? Typed(
+                name: row.decode(9), expiresAt: row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init)) : nil
         self.init(
             installID: try InstallID(row.decode(0)), provider: provider,
             token: try Provider(rawValue: issuer).flatMap { provider in try text.map { try Token($0, of: provider) } },
             keys: keys, generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7),
             opaqueID: OpaqueID(Array(place.prefix(OpaqueID.bytesCount))),
-            nameDigest: Array(place.dropFirst(OpaqueID.bytesCount)), typed: try isTyped ? Typed(row) : nil)
-    }
-}
-
-extension AudiencePage.Item.Typed {
-    fileprivate init(_ row: PostgresRow) throws {
-        self.init(
-            name: try row.decode(9), expiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init))
+            nameDigest: Array(place.dropFirst(OpaqueID.bytesCount)), typed: typed)
     }
 }
 
