@@ -23,7 +23,7 @@ struct LeftSessionTests {
                     key: key, requester: .user(owner, credentialIssuedAt: nil), keepsAnonymous: false,
                     precondition: nil, actor: "service:test")
                 let writer = LogoutWriter(postgres: store.pool)
-                _ = try await writer.write([PendingLogout(logout: logout)], .alone)[0].get()
+                _ = try await writer.write([logout], .alone)[0].get()
             case .deletion:
                 try await PostgresInstallationStore(store.resources).delete(
                     Deletion(key: key, requester: .service, precondition: nil, actor: "service:test"))

@@ -8,12 +8,7 @@ import RegistryStore
 extension RollUpFold {
     /// Folds once.
     static func run(_ app: AppNumber, batch: Int = batchMax, in session: PostgresSession) throws -> Outcome? {
-        try session.withTransaction {
-            var fold = RollUpFold(app, batch: batch)
-            var unit: [PostgresStatement]? = fold.first
-            while let statements = unit { unit = try fold.next(try statements.map(session.execute)) }
-            return fold.outcome
-        }
+        try session.withTransaction { try steps(app, batch: batch).run(in: session) }
     }
 
     /// Folds all waiting deltas of all apps, for benchmarks and tests.
@@ -43,12 +38,11 @@ extension MessageFolder {
     /// Folds all changes of all apps, for the night job.
     static func foldAll(in session: PostgresSession) throws {
         try session.execute(PostgresStatement(MessageSumStatements.waiting)).forEachApp { app in
-            while try session.execute(MessageSumStatements.fold(app, limit: batch))[0].decode(0, as: Int.self) >= batch
-            {
+            while try session.execute(MessageSumStatements.fold(app.rawValue, batch))[0].decode(0) as Int >= batch {
                 try session.checkCancellation()
             }
             let oldest: Int64 = try session.execute(RollUpStatements.moment)[0].decode(0)
-            _ = try session.execute(MessageSumStatements.advance(app, to: oldest))
+            _ = try session.execute(MessageSumStatements.advance(app.rawValue, oldest))
         }
     }
 }

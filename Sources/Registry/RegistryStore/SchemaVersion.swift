@@ -10,7 +10,7 @@ public enum SchemaVersion {
     ///
     /// - Throws: `PostgresError`, also if there is no table of migrations.
     public static func read(_ postgres: PostgresClient) async throws -> Int {
-        try await postgres.read(PostgresStatement(newestMigration))[0].decode(0)
+        try await postgres.read(newestMigration())[0].decode(0)
     }
 
     /// Whether the database responds.

@@ -21,12 +21,11 @@ struct TurnsTests {
 
     /// Lends turns, of which `body` holds the only one.
     private func withTurns(
-        waitingMax: Int = 100, waitMax: Duration = .seconds(60),
-        _ body: (Turns, inout ThrowingDiscardingTaskGroup<any Error>) async throws -> Void
+        waitingMax: Int = 100, _ body: (Turns, inout ThrowingDiscardingTaskGroup<any Error>) async throws -> Void
     ) async throws {
         let loop = EventLoop(name: "turns")
         defer { loop.stop() }
-        let turns = Turns(loop: loop, count: 1, waitingMax: waitingMax, waitMax: waitMax)
+        let turns = Turns(loop: loop, count: 1, waitingMax: waitingMax, waitMax: .seconds(60))
         try await withThrowingDiscardingTaskGroup { group in
             try await turns.withTurn(of: busy) { try await body(turns, &group) }
         }
@@ -55,19 +54,33 @@ struct TurnsTests {
         }
     }
 
-    @Test func caller_isRefused_whenItWaitedTooLong() async throws {
+    /// It leaves the queue: the end of the turn serves nobody, and the turn is free.
+    @Test func caller_isRefused_whenItHasWaitedTooLong() async throws {
         let log = Log()
-        try await withTurns(waitMax: .zero) { turns, group in
-            group.addTask {
-                await #expect(throws: StoreError.overloaded) {
-                    try await turns.withTurn(of: AppNumber(1)) { log.add("late") }
-                }
-                // The turn is free.
-                try await turns.withTurn(of: AppNumber(1)) { log.add("next") }
+        let loop = EventLoop(name: "turns")
+        defer { loop.stop() }
+        let turns = Turns(loop: loop, count: 1, waitingMax: 1, waitMax: .milliseconds(1))
+        try await turns.withTurn(of: busy) {
+            await #expect(throws: StoreError.overloaded) {
+                try await turns.withTurn(of: AppNumber(1)) { log.add("late") }
             }
-            try await eventually { await turns.waitingCount == 1 }
+            #expect(await turns.waitingCount == 0)
         }
+        try await eventually { (try? await turns.withTurn(of: AppNumber(1)) { log.add("next") }) != nil }
         #expect(log.all == ["next"])
+    }
+
+    /// An export's turn is in its response, however that ends.
+    @Test func turn_endsWithItsLastReference() async throws {
+        let loop = EventLoop(name: "turns")
+        defer { loop.stop() }
+        let turns = Turns(loop: loop, count: 1, waitingMax: 1, waitMax: .seconds(60))
+        try await withThrowingDiscardingTaskGroup { group in
+            let turn = try await turns.turn(of: busy)
+            group.addTask { try await turns.withTurn(of: AppNumber(2)) {} }
+            try await eventually { await turns.waitingCount == 1 }
+            withExtendedLifetime(turn) {}
+        }
     }
 }
 

@@ -19,9 +19,9 @@ struct MessageHorizonTests {
                 try await stores.addChanges(3)
                 let app = stores.app.number
                 let statements = [
-                    MessageSumStatements.counts(of: MessageNumber(1), in: app),
-                    MessageSumStatements.timeline(of: MessageNumber(1), every: .hours(1), in: app),
-                    PostgresStatement(MessageSumStatements.waiting), MessageSumStatements.fold(app, limit: 9),
+                    MessageSumStatements.counts(app.rawValue, 1 as Int64),
+                    MessageSumStatements.timeline(app.rawValue, 1 as Int64, 3_600 as Int64),
+                    MessageSumStatements.waiting(), MessageSumStatements.fold(app.rawValue, 9),
                 ]
                 for statement in statements {
                     let read = try await stores.entriesRead(by: statement)
@@ -94,7 +94,7 @@ extension TestStores {
     fileprivate func addChanges(_ count: Int64) async throws { _ = try await sql(change(count)) }
 
     fileprivate func targeted() async throws -> Int64 {
-        try await sql(MessageSumStatements.counts(of: MessageNumber(1), in: app.number))[0].decode(0)
+        try await sql(MessageSumStatements.counts(app.number.rawValue, 1 as Int64))[0].decode(0)
     }
 
     /// The entries of indexes and the rows of message_delta that a statement reads, dead ones among them.

@@ -40,12 +40,13 @@ struct RollUpConcurrencyTests {
             try await stores.register("b", token: "aaaaaaaaaaaaaaab")
             let pending = try await stores.waitingDeltas()
             try? await stores.postgres.withTransaction { transaction in
-                var fold = RollUpFold(stores.app.number, batch: 1_000)
-                let bounding = try #require(try fold.next(try await transaction.execute(fold.first)))
-                let folding = try #require(try fold.next(try await transaction.execute(bounding)))
-                _ = try fold.next(try await transaction.execute(folding))
-                _ = try? await transaction.execute(["SELECT pg_terminate_backend(pg_backend_pid())"])
-                throw CancellationError()
+                var units = 0
+                _ = try await RollUpFold.steps(stores.app.number, batch: 1_000).run { unit in
+                    units += 1
+                    guard units == 4 else { return try await transaction.execute(unit) }
+                    _ = try? await transaction.execute(["SELECT pg_terminate_backend(pg_backend_pid())"])
+                    throw CancellationError()
+                }
             }
             #expect(try await stores.waitingDeltas() == pending)
             try await stores.expectExact()
@@ -60,10 +61,8 @@ struct RollUpConcurrencyTests {
             try await stores.fold()
             try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
             try await stores.postgres.withTransaction { transaction in
-                var fold = RollUpFold(stores.app.number, batch: 1_000)
-                var unit: [PostgresStatement]? = fold.first
-                while let statements = unit { unit = try fold.next(try await transaction.execute(statements)) }
-                #expect(fold.outcome?.deltas == 1)
+                let steps = RollUpFold.steps(stores.app.number, batch: 1_000)
+                #expect(try await steps.run { try await transaction.execute($0) }?.deltas == 1)
                 #expect(try await stores.fold(1_000) == nil)
                 try await stores.expectExact()
             }
@@ -84,7 +83,7 @@ struct RollUpConcurrencyTests {
                 // Another query follows the changes, which this snapshot does not have.
                 try await stores.expectExact()
                 var reading = try CubeReading(
-                    of: stores.app.number, [0], cached: cached, at: AudienceMoment(opened), opened[1])
+                    of: stores.app.number, [0], cached: cached, at: AudienceMoment(opened))
                 try reading.read(try await transaction.execute(reading.statements)[...])
                 if let texts = reading.texts { try reading.read(texts: try await transaction.execute(texts)) }
                 #expect(reading.view.counts(0, .all).reduce(0, +) == 10)
@@ -109,7 +108,7 @@ struct RollUpConcurrencyTests {
                 }
                 var reading = try CubeReading(
                     of: stores.app.number, [0], cached: stores.cubes.cube(of: stores.app.number),
-                    at: AudienceMoment(opened), opened[1])
+                    at: AudienceMoment(opened))
                 try reading.read(try await transaction.execute(reading.statements)[...])
                 #expect(reading.view.counts(0, .all).reduce(0, +) == 1)
             }

@@ -32,8 +32,7 @@ struct RollUpOverflowTests {
                     app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
                     zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
             }
-            var creation = RollUpCellCreation(keys, mayAdd: false)
-            try await creation.run(on: stores.postgres, .batch)
+            let creation = try await RollUpCellCreation(keys, mayAdd: false).run(on: stores.postgres, .batch)
             #expect(Set(creation.numbers).count == 1)
             #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
         }
@@ -57,11 +56,10 @@ struct RollUpOverflowTests {
         let key = RollUpCells.Key(
             app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale, zone: zone,
             offset: 7200, systemName: "iOS", systemVersion: "26.5")
-        var creation = RollUpCellCreation([key], mayAdd: true, texts: texts)
-        var (unit, units): ([PostgresStatement]?, Int) = (creation.first, 0)
-        while let statements = unit {
+        var units = 0
+        let creation = try await RollUpCellCreation([key], mayAdd: true, texts: texts).steps.run { unit in
             units += 1
-            unit = try creation.next(try await stores.postgres.execute(statements))
+            return try await stores.postgres.execute(unit)
         }
         return (creation.numbers, creation.texts, units)
     }

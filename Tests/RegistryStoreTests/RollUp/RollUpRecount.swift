@@ -53,7 +53,7 @@ extension PostgresSession {
         let opened = try AudienceMoment.reads(of: app).map(execute)
         var moment = try AudienceMoment(opened)
         moment.asOf = Timestamp(microseconds: moment.asOf.microseconds + Int64(after / .microseconds(1)))
-        var reading = try CubeReading(of: app, choices, cached: cached, at: moment, opened[1])
+        var reading = try CubeReading(of: app, choices, cached: cached, at: moment)
         try reading.read(try reading.statements.map(execute)[...])
         if let texts = reading.texts { try reading.read(texts: try execute(texts)) }
         cubes?.store(reading.advanced, of: app, replacing: cached)
@@ -237,9 +237,7 @@ extension TestStores {
                 try session.run(script: Self.endTokens)
                 try countTokens(step: 1, session)
             }
-            var assignment = RollUpCellAssignment(app.number)
-            var unit: [PostgresStatement]? = assignment.first
-            while let statements = unit { unit = try assignment.next(try statements.map(session.execute)) }
+            _ = try RollUpCellAssignment(app.number).steps.run(in: session)
         }
     }
 

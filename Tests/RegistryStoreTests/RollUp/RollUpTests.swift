@@ -179,39 +179,54 @@ struct RollUpTests {
     ]
 }
 
-@Suite("An app is folded when many deltas wait, or when some have waited for long")
-struct RollUpScheduleTests {
-    private let start = ContinuousClock.now
-    private var schedule: RollUpSchedule {
+@Suite("An app is folded when many deltas wait, or when its newest mark is old")
+struct RollUpDueTests {
+    private static func isDue(_ stores: TestStores, deltasMax: Int = 100, expiriesMax: Int = 10) async throws -> Bool {
         var limits = RollUpFolder.Limits()
-        (limits.deltasMax, limits.expiriesMax, limits.ageMax) = (100, 10, .seconds(3))
-        return RollUpSchedule(limits)
+        (limits.deltasMax, limits.expiriesMax) = (deltasMax, expiriesMax)
+        return try await !RollUpFolder(LoopResources(postgres: stores.postgres), limits: limits).due().isEmpty
     }
 
-    @Test func many_areDueAtOnce() {
-        var schedule = schedule
-        #expect(schedule.due([waiting(1, 100), waiting(2, 99)], now: start) == [AppNumber(1)])
-        #expect(
-            schedule.due([.init(app: AppNumber(3), deltas: 0, expiries: 10)], now: start) == [AppNumber(3)])
-        #expect(schedule.due([.init(app: AppNumber(3), deltas: 0, keeps: true)], now: start) == [AppNumber(3)])
+    @Test func many_areDueAtOnce() async throws {
+        try await TestStores.with { stores in
+            for number in 10..<13 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+            let count = Int(try await stores.waitingDeltas())
+            #expect(try await Self.isDue(stores, deltasMax: count))
+            #expect(try await !Self.isDue(stores, deltasMax: count + 1))
+        }
     }
 
-    @Test func few_areDue_afterTheyHaveWaited() {
-        var schedule = schedule
-        #expect(schedule.due([waiting(1, 1)], now: start).isEmpty)
-        #expect(schedule.due([waiting(1, 2)], now: start + .seconds(2)).isEmpty)
-        #expect(schedule.due([waiting(1, 3)], now: start + .seconds(3)) == [AppNumber(1)])
-        #expect(schedule.due([waiting(1, 1)], now: start + .seconds(4)).isEmpty)
+    @Test func manyExpiredSessions_areDueAtOnce() async throws {
+        try await TestStores.with { stores in
+            _ = try await stores.sql(
+                """
+                INSERT INTO rollup_expiry (app_id, topic, expires_at, cell, active)
+                SELECT \(stores.app.number.rawValue), 0, now() - interval '1 second', cell, 1
+                FROM generate_series(1, 10) AS cell
+                """)
+            #expect(try await Self.isDue(stores))
+            #expect(try await !Self.isDue(stores, expiriesMax: 11))
+            try await stores.passMark()
+            #expect(try await Self.isDue(stores, expiriesMax: 11))
+        }
     }
 
-    @Test func age_beginsAnew_whenSomebodyElseHasFolded() {
-        var schedule = schedule
-        _ = schedule.due([waiting(1, 1)], now: start)
-        _ = schedule.due([], now: start + .seconds(2))
-        #expect(schedule.due([waiting(1, 1)], now: start + .seconds(4)).isEmpty)
-    }
-
-    private func waiting(_ app: Int32, _ deltas: Int) -> RollUpSchedule.Waiting {
-        .init(app: AppNumber(app), deltas: deltas)
+    /// Deltas that are folded are kept until ten marks have passed; nothing is due without any.
+    @Test func few_areDue_afterAMinute_andAgainUntilTheyAreRemoved() async throws {
+        try await TestStores.with { stores in
+            try await stores.passMark()
+            #expect(try await !Self.isDue(stores))
+            _ = try await stores.sql("UPDATE rollup_state SET marked_at = now()")
+            try await stores.register("a", token: "aaaaaaaaaaaaaaaa")
+            #expect(try await !Self.isDue(stores))
+            for _ in 0..<20 {
+                try await stores.passMark()
+                guard try await Self.isDue(stores) else { break }
+                try await stores.fold()
+                #expect(try await !Self.isDue(stores))
+            }
+            #expect(try await !Self.isDue(stores))
+            #expect(try await stores.count("SELECT count(*) FROM rollup_delta") == 0)
+        }
     }
 }

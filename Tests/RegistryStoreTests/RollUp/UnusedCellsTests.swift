@@ -50,8 +50,8 @@ struct UnusedCellsTests {
             for mayAdd in [true, false] {
                 try await stores.passNight()
                 #expect(try await stores.marks() == 1)
-                var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: mayAdd)
-                try await creation.run(on: stores.postgres, .batch)
+                let creation = try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: mayAdd)
+                    .run(on: stores.postgres, .batch)
                 #expect(creation.numbers == [number] && creation.added == (mayAdd ? 0 : 1))
                 #expect(try await stores.marks() == 0)
             }
@@ -59,8 +59,8 @@ struct UnusedCellsTests {
             #expect(try await stores.locales().contains("x"))
             try await stores.passNight()
             #expect(try await stores.locales() == ["kept"])
-            var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
-            try await creation.run(on: stores.postgres, .batch)
+            let creation = try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
+                .run(on: stores.postgres, .batch)
             #expect(creation.numbers != [number] && creation.added == 1)
         }
     }
@@ -91,10 +91,9 @@ struct UnusedCellsTests {
             let creation = try await stores.postgres.withTransaction { transaction in
                 _ = try await transaction.execute("DELETE FROM rollup_cell WHERE unused_since IS NOT NULL")
                 let creation = Task {
-                    var creation = RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
                     // The wait must still last when the test looks for it.
-                    try await creation.run(on: stores.postgres, .alone)
-                    return creation.numbers
+                    try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
+                        .run(on: stores.postgres, .alone).numbers
                 }
                 try await eventually {
                     try await stores.count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0

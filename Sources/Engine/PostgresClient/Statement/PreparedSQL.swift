@@ -15,4 +15,10 @@ public struct PreparedSQL: Sendable {
         text = sql.text
         id = Self.created.wrappingAdd(1, ordering: .relaxed).oldValue
     }
+
+    /// The statement with these values of `$1`, `$2`, … in order.
+    @inlinable
+    public func callAsFunction<each Value: PostgresBindable>(_ values: repeat each Value) -> PostgresStatement {
+        PostgresStatement(self, repeat each values)
+    }
 }

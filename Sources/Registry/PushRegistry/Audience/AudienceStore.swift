@@ -36,8 +36,9 @@ public protocol AudienceStore: Sendable {
         _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
     ) async throws -> AudienceWaves
 
-    /// One of the slots for concurrent exports. The slot is free again when the value is released.
-    func makeExportSlot() async throws -> any Sendable
+    /// One of the slots for concurrent exports. The slot is free again when the value is released. Apps are served in
+    /// turn.
+    func makeExportSlot(of app: AppNumber) async throws -> any Sendable
 
     /// Passes all rows to `consume`, in chunks. The next chunk is fetched after `consume` has returned: rows that the
     /// caller does not take stay in the database.

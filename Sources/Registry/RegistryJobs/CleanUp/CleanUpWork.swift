@@ -231,9 +231,7 @@ struct CleanUpWork {
     private func record(_ app: AppNumber) throws {
         try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
             try session.run(script: RollUpHistoryStatements.snapshot)
-            var recording = RollUpRecording(app)
-            var unit: [PostgresStatement]? = recording.first
-            while let statements = unit { unit = try recording.next(try statements.map(session.execute)) }
+            try RollUpRecording(app).steps.run(in: session)
         }
     }
 

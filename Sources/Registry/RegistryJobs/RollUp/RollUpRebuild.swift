@@ -63,13 +63,10 @@ public struct RollUpRebuild: Sendable {
     }
 
     private static func assignCells(of app: AppNumber, in session: PostgresSession) throws -> Int {
-        var assignment = RollUpCellAssignment(app, leavesOverflow: true)
-        var unit: [PostgresStatement]? = assignment.first
-        while let statements = unit {
-            unit = try assignment.next(try statements.map(session.execute))
+        try RollUpCellAssignment(app, leavesOverflow: true).steps.runBlocking { unit in
             try session.checkCancellation()
+            return try unit.map(session.execute)
         }
-        return assignment.moved
     }
 
     private static func recount(_ app: AppNumber, in session: PostgresSession) throws -> Int {

@@ -58,7 +58,7 @@ enum ZoneOffsets {
             zone (zone_name, utc_offset) AS MATERIALIZED (
                 SELECT name, extract(epoch FROM
                     (\(asOf.postgres) AT TIME ZONE name) - (\(asOf.postgres) AT TIME ZONE 'UTC'))::integer
-                FROM \(sql: known)\(sql: used))
+                FROM known_time_zone\(sql: used))
             """
     }
 
@@ -71,8 +71,6 @@ enum ZoneOffsets {
     static let noOffset = PostgresSQL(trusted: String(Device.noTimeZoneOffset))
 
     static let join: PostgresSQL = "LEFT JOIN zone ON zone_name = time_zone_id"
-
-    private static let known: PostgresSQL = "known_time_zone"
 }
 
 /// What follows from the token of a row of `installation`, as `Token` has it.

@@ -43,18 +43,20 @@ struct AudienceMoment: Sendable {
     let firstRunning: Int64
     /// The run of the server, and its tables: a restored dump, and a failover to another server, change it.
     let identity: String
+    /// Of `CubeStatements.state`. A standby that lags does not have the state of a new app yet.
+    let state: PostgresRow?
 
     /// The first unit of a transaction.
     static func reads(of app: AppNumber) -> [PostgresStatement] {
-        [PostgresStatement(AudienceSessionStatements.moment), PostgresStatement(CubeStatements.state, app.rawValue)]
+        [AudienceSessionStatements.moment(), CubeStatements.state(app.rawValue)]
     }
 
-    /// - Parameter results: of `reads`. A standby that lags does not have the state of a new app yet.
+    /// - Parameter results: of `reads`.
     init(_ results: [PostgresResult]) throws {
         let row = try results[0][0]
         (firstRunning, identity) = (try row.decode(1), try row.decode(2))
         let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
-        let state = results[1].isEmpty ? nil : try results[1][0]
+        state = results[1].first
         let sweep = try state?.decode(4, as: PostgresTimestamp?.self)
         asOf = max(now, sweep.flatMap(\.self).map(Timestamp.init) ?? now)
     }
@@ -72,19 +74,10 @@ struct AudienceSessions {
     let postgres: PostgresClient
     let limits: AudienceStoreLimits
 
-    /// Lends a connection within a transaction that reads one snapshot.
+    /// Lends a connection within a transaction that reads one snapshot. Any error, and a cancellation, closes the
+    /// connection: the server notices it within a second, and stops the statement.
     func withMoment<Value>(
         of app: AppNumber, _ body: (PostgresConnection, AudienceMoment) async throws -> Value
-    ) async throws -> Value {
-        try await withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
-            try await body(connection, AudienceMoment(opened))
-        }
-    }
-
-    /// Lends a connection within a transaction that reads one snapshot, after these statements. Any error, and a
-    /// cancellation, closes the connection: the server notices it within a second, and stops the statement.
-    func withTransaction<Value>(
-        _ first: [PostgresStatement], _ body: (PostgresConnection, [PostgresResult]) async throws -> Value
     ) async throws -> Value {
         do {
             return try await postgres.withConnection { connection in
@@ -93,8 +86,8 @@ struct AudienceSessions {
                     defer { loan.end() }
                     do {
                         let opened = try await connection.execute(
-                            [PostgresStatement(AudienceSessionStatements.begin)] + first, timeout: timeout)
-                        return try await body(connection, Array(opened.dropFirst()))
+                            [AudienceSessionStatements.begin()] + AudienceMoment.reads(of: app), timeout: timeout)
+                        return try await body(connection, AudienceMoment(Array(opened.dropFirst())))
                     } catch {
                         await connection.close()
                         throw error

@@ -7,12 +7,9 @@ import Receipts
 struct AudienceStatements {
     let audience: Audience
     let asOf: Timestamp
-    let source: AudienceSource
 
-    init(_ audience: Audience, at asOf: Timestamp, _ source: AudienceSource) {
-        self.audience = audience
-        self.asOf = asOf
-        self.source = source
+    init(_ audience: Audience, at asOf: Timestamp) {
+        (self.audience, self.asOf) = (audience, asOf)
     }
 
     var count: PostgresSQL {
@@ -22,6 +19,7 @@ struct AudienceStatements {
     /// The groups' values, their count, the count of all and the number of groups.
     func groups(by fields: [AudienceField], limit: Int) -> PostgresSQL {
         let used = audience.filter.fields.union(fields)
+        let source: AudienceSource? = fields.contains(.topic) ? .subscriptions(audience, at: asOf) : nil
         let columns = fields.indices.map { PostgresSQL(identifier: "column\($0)") }
         let keys = fields.indices.map { PostgresSQL(identifier: "key\($0)") }
         let texts = fields.indices.map { PostgresSQL(identifier: "text\($0)") }
@@ -38,7 +36,7 @@ struct AudienceStatements {
         // Rows are counted by the columns first: the key of a version is computed for each text, and not for each row.
         let grouped: PostgresSQL = """
             counted AS (
-                SELECT \(sql: counted.joined(separator: ", ")), count(*) AS number \(sql: matching(used))
+                SELECT \(sql: counted.joined(separator: ", ")), count(*) AS number \(sql: matching(used, in: source))
                 GROUP BY \(sql: columns.joined(separator: ", "))),
             grouped AS (
                 SELECT \(sql: values.joined(separator: ", ")), sum(number)::bigint AS number FROM counted
@@ -127,7 +125,9 @@ extension AudienceStatements {
         return definitions.isEmpty ? "" : "WITH \(sql: definitions.joined(separator: ", "))"
     }
 
-    private func matching(_ fields: Set<AudienceField>) -> PostgresSQL {
+    /// - Parameter source: nil for installations.
+    private func matching(_ fields: Set<AudienceField>, in source: AudienceSource? = nil) -> PostgresSQL {
+        let source = source ?? .installations(audience, at: asOf)
         let zones: PostgresSQL = fields.contains(where: \.needsZones) ? " \(sql: ZoneOffsets.join)" : ""
         return """
             FROM \(sql: source.from)\(sql: zones) WHERE \(sql: source.condition) AND \(sql: predicate)
@@ -247,19 +247,16 @@ extension AudiencePage.Item {
         var keys: WebPushKeys?
         if let p256dh, let auth { keys = try WebPushKeys(p256dh: p256dh, auth: auth) }
         let place = try row.decode(8, as: [UInt8]?.self) ?? []
+        let typed =
+            try isTyped
+            ? Typed(
+                name: row.decode(9), expiresAt: row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init)) : nil
         self.init(
             installID: try InstallID(row.decode(0)), provider: provider,
             token: try Provider(rawValue: issuer).flatMap { provider in try text.map { try Token($0, of: provider) } },
             keys: keys, generation: try row.decode(5), cell: try row.decode(6), userID: try row.decode(7),
             opaqueID: OpaqueID(Array(place.prefix(OpaqueID.bytesCount))),
-            nameDigest: Array(place.dropFirst(OpaqueID.bytesCount)), typed: try isTyped ? Typed(row) : nil)
-    }
-}
-
-extension AudiencePage.Item.Typed {
-    fileprivate init(_ row: PostgresRow) throws {
-        self.init(
-            name: try row.decode(9), expiresAt: try row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init))
+            nameDigest: Array(place.dropFirst(OpaqueID.bytesCount)), typed: typed)
     }
 }
 

@@ -33,10 +33,10 @@ struct KnownValues {
     /// Whether they are offsets.
     var needsZones: Bool { valuesOfCells.contains(where: \.field.needsZones) }
 
-    /// The statement that returns the positions of unknown values; nil if there is nothing to look up.
-    var lookUp: PostgresStatement? {
-        guard !values.isEmpty else { return nil }
-        return PostgresStatement(KnownValueStatements.unknown, app.rawValue, values.map(\.text), values.map(\.isLocale))
+    /// The statement that returns the positions of unknown values; none if there is nothing to look up.
+    var lookUp: [PostgresStatement] {
+        values.isEmpty
+            ? [] : [KnownValueStatements.unknown(app.rawValue, values.map(\.text), values.map(\.isLocale))]
     }
 
     /// The text of a value in the roll-up; nil for a field that is not looked up.

@@ -39,8 +39,8 @@ extension PostgresAudienceStore {
         let app = query.audience.app
         let cached = pastCubes.cube(of: app)
         let timeout = sessions.timeout
-        return try await sessions.withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
-            var past = PastReading(query, cached, at: try AudienceMoment(opened))
+        return try await sessions.withMoment(of: app) { connection, moment in
+            var past = PastReading(query, cached, at: moment)
             var answers: [Answer] = []
             for start in stride(from: 0, to: days.count, by: Self.daysPerRead) {
                 let part = Array(days[start..<min(start + Self.daysPerRead, days.count)])
@@ -48,8 +48,8 @@ extension PostgresAudienceStore {
                 past = try await offLoop { [past] in try past.reading(records) }
                 if !past.missing.isEmpty {
                     try past.read(cells: try await connection.execute([past.cells], timeout: timeout)[0])
-                    if let texts = past.texts {
-                        try past.read(texts: try await connection.execute([texts], timeout: timeout)[0])
+                    if let texts = past.cube.cells.texts(of: app) {
+                        try past.cube.cells.read(texts: try await connection.execute([texts], timeout: timeout)[0])
                     }
                     past = try await offLoop { [past] in try past.reading(records) }
                 }
@@ -63,8 +63,7 @@ extension PostgresAudienceStore {
                     }
                 }
             }
-            _ = try await connection.execute(
-                [PostgresStatement(AudienceSessionStatements.commit)], timeout: timeout)
+            _ = try await connection.execute([AudienceSessionStatements.commit()], timeout: timeout)
             pastCubes.store(past.cube, of: app, replacing: cached)
             return answers
         }
@@ -82,7 +81,7 @@ private struct PastReading: Sendable {
     private let query: CubeQuery
     private let moment: AudienceMoment
     /// Its cells are those that records name.
-    private(set) var cube: AppCube
+    var cube: AppCube
     private(set) var days: [Day] = []
     /// The numbers of cells that the process does not have yet.
     private(set) var missing: [Int64] = []
@@ -94,7 +93,7 @@ private struct PastReading: Sendable {
     }
 
     func records(of days: [CalendarDay]) -> PostgresStatement {
-        RollUpHistoryStatements.records(query.audience.app, days, query.choices)
+        RollUpHistoryStatements.records(query.audience.app.rawValue, days.map(\.description), query.choices)
     }
 
     /// - Parameter records: of the statement of the same name.
@@ -131,22 +130,13 @@ private struct PastReading: Sendable {
         return next
     }
 
-    var cells: PostgresStatement { RollUpHistoryStatements.cells(query.audience.app, missing) }
+    var cells: PostgresStatement { RollUpHistoryStatements.cells(query.audience.app.rawValue, missing) }
 
     /// - Parameter cells: of the statement of the same name.
     mutating func read(cells: PostgresResult) throws {
         guard cells.count == missing.count else { throw StoreError.failed("a recorded cell is missing") }
         for row in cells { _ = try cube.cells.index(of: try row.decode(0), row, from: 1) }
     }
-
-    /// Nil if all are known.
-    var texts: PostgresStatement? {
-        cube.cells.missingTexts.isEmpty
-            ? nil
-            : PostgresStatement(CubeStatements.texts, query.audience.app.rawValue, cube.cells.missingTexts)
-    }
-
-    mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }
 
     func zones(at asOf: Timestamp) -> PostgresStatement { CubeStatements.zones(of: query.audience.app, at: asOf) }
 

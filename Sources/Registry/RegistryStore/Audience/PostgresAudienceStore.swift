@@ -8,7 +8,7 @@ import PushRegistry
 /// installations.
 public struct PostgresAudienceStore: AudienceStore {
     let sessions: AudienceSessions
-    private let exportSlots: ExportSlots
+    private let exports: Turns
     private let cubes: CubeCache
     /// Of these only the cells are used: those that records of past days name, and that the present cube may lack.
     let pastCubes: CubeCache
@@ -22,7 +22,8 @@ public struct PostgresAudienceStore: AudienceStore {
         pastCubes: CubeCache = CubeCache()
     ) {
         sessions = AudienceSessions(postgres: postgres, limits: limits)
-        exportSlots = ExportSlots(countMax: limits.exportsMax, on: postgres.loop)
+        // Most exports are short, so one waits for a while.
+        exports = Turns(loop: postgres.loop, count: limits.exportsMax, waitingMax: 64, waitMax: .seconds(2))
         (self.cubes, self.pastCubes) = (cubes, pastCubes)
     }
 
@@ -35,11 +36,11 @@ public struct PostgresAudienceStore: AudienceStore {
             }
             if let answer { return answer }
         }
-        return try await query(audience, findsUnknownValues: true, explains: explains) {
-            $0.count
-        } decode: { rows, asOf, plan, unknown, _ in
-            AudienceCount(asOf: asOf, count: try rows[0].decode(0), unknown: unknown, plan: plan)
-        }
+        let values = KnownValues(audience)
+        let found = try await read(audience, explains: explains, { $0.count }, { _ in values.lookUp })
+        return AudienceCount(
+            asOf: found.asOf, count: try found.rows[0].decode(0),
+            unknown: try await unknown(values, found.more.last, of: audience.app), plan: found.plan)
     }
 
     public func breakDown(
@@ -52,70 +53,60 @@ public struct PostgresAudienceStore: AudienceStore {
             }
             if let answer { return answer }
         }
-        return try await query(
-            audience, from: fields.contains(.topic) ? .subscriptions : .installations, findsUnknownValues: true,
-            explains: explains
-        ) {
-            $0.groups(by: fields, limit: limit)
-        } decode: { rows, asOf, plan, unknown, installations in
-            let groups = try rows.map { row in
-                AudienceBreakdown.Group(
-                    values: try fields.indices.map { try row.decode($0) }, count: try row.decode(fields.count))
-            }
-            let (counted, all) =
-                try rows.first.map { row in
-                    (try row.decode(fields.count + 1, as: Int64.self), try row.decode(fields.count + 2, as: Int64.self))
-                } ?? (0, 0)
-            return AudienceBreakdown(
-                asOf: asOf, total: installations ?? counted, counted: counted, groups: groups,
-                restGroups: all - Int64(groups.count), unknown: unknown,
-                plan: plan)
+        let (values, isByTopic) = (KnownValues(audience), fields.contains(.topic))
+        // A row for each topic of an installation does not tell the number of installations.
+        let found = try await read(
+            audience, explains: explains, { $0.groups(by: fields, limit: limit) },
+            { (isByTopic ? [PostgresStatement($0.count).unprepared()] : []) + values.lookUp })
+        let groups = try found.rows.map { row in
+            AudienceBreakdown.Group(
+                values: try fields.indices.map { try row.decode($0) }, count: try row.decode(fields.count))
         }
+        let counted: Int64 = try found.rows.first?.decode(fields.count + 1) ?? 0
+        let all: Int64 = try found.rows.first?.decode(fields.count + 2) ?? 0
+        let unknown = try await unknown(values, values.lookUp.isEmpty ? nil : found.more.last, of: audience.app)
+        return AudienceBreakdown(
+            asOf: found.asOf, total: isByTopic ? try found.more[0][0].decode(0) : counted, counted: counted,
+            groups: groups, restGroups: all - Int64(groups.count), unknown: unknown, plan: found.plan)
     }
 
     public func page(
         _ audience: Audience, from position: AudiencePosition, limit: Int, explains: Bool
     ) async throws -> AudiencePage {
         // One more row than requested shows whether another page follows.
-        try await query(audience, explains: explains) {
-            $0.page(from: position, limit: limit + 1)
-        } decode: { rows, asOf, plan, _, _ in
-            AudiencePage(
-                asOf: asOf,
-                items: try rows.prefix(limit).map { try AudiencePage.Item($0, isTyped: audience.tokens != nil) },
-                hasMore: rows.count > limit, plan: plan)
-        }
+        let found = try await read(audience, explains: explains, { $0.page(from: position, limit: limit + 1) })
+        return AudiencePage(
+            asOf: found.asOf,
+            items: try found.rows.prefix(limit).map { try AudiencePage.Item($0, isTyped: audience.tokens != nil) },
+            hasMore: found.rows.count > limit, plan: found.plan)
     }
 
     public func waves(
         _ audience: Audience, at time: LocalTime, on day: CalendarDay, explains: Bool
     ) async throws -> AudienceWaves {
         let cubeQuery = CubeQuery(audience, by: [.timeZone, .utcOffset])
-        var found: Found?
+        var cube: Found?
         var zones: PostgresSQL?
         if let cubeQuery, let read = try await read(cubeQuery, { $0 }) {
-            found = read
+            cube = read
             zones = await offLoop { cubeQuery.zones(in: read.view) }
         }
-        return try await query(audience, explains: explains) {
-            $0.waves(time, on: day, of: zones ?? $0.zones)
-        } decode: { rows, asOf, plan, _, _ in
-            var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
-            for row in rows {
-                let count: Int64 = try row.decode(1)
-                guard let at = try row.decode(0, as: PostgresTimestamp?.self) else {
-                    withoutTimeZone += count
-                    continue
-                }
-                let zones: [String?] = try row.decode(2, as: [String].self) + (try row.decode(3) ? [nil] : [])
-                waves.append(
-                    AudienceWaves.Wave(
-                        at: Timestamp(at), count: count, timeZones: zones, clockChanges: try Self.clockChanges(row)))
+        let found = try await read(audience, explains: explains, { $0.waves(time, on: day, of: zones ?? $0.zones) })
+        var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
+        for row in found.rows {
+            let count: Int64 = try row.decode(1)
+            guard let at = try row.decode(0, as: PostgresTimestamp?.self) else {
+                withoutTimeZone += count
+                continue
             }
-            return AudienceWaves(
-                asOf: found?.view.moment.asOf ?? asOf, waves: waves, withoutTimeZone: withoutTimeZone,
-                plan: explains ? found?.plan ?? plan : nil)
+            let zones: [String?] = try row.decode(2, as: [String].self) + (try row.decode(3) ? [nil] : [])
+            waves.append(
+                AudienceWaves.Wave(
+                    at: Timestamp(at), count: count, timeZones: zones, clockChanges: try Self.clockChanges(row)))
         }
+        return AudienceWaves(
+            asOf: cube?.view.moment.asOf ?? found.asOf, waves: waves, withoutTimeZone: withoutTimeZone,
+            plan: explains ? cube?.plan ?? found.plan : nil)
     }
 
     /// Of the columns with the zones that skip the time, what their clocks show, and the zones that repeat it.
@@ -127,60 +118,50 @@ public struct PostgresAudienceStore: AudienceStore {
         return (skipped + repeated).sorted { $0.timeZone < $1.timeZone }
     }
 
-    /// The rows of a result.
-    private enum Source {
-        case installations
-        /// A row for each topic of an installation. Another statement counts the installations.
-        case subscriptions
+    /// What a query of installations has found.
+    private struct Reading: Sendable {
+        let rows: PostgresResult
+        /// The results of other statements.
+        let more: [PostgresResult]
+        let asOf: Timestamp
+        let plan: AudiencePlan?
     }
 
     /// Executes one query of installations in one snapshot.
     ///
-    /// - Parameter findsUnknownValues: whether one more statement of the same round trip looks up the values of the
-    ///   filter.
-    private func query<Value>(
-        _ audience: Audience, from wanted: Source = .installations, findsUnknownValues: Bool = false, explains: Bool,
-        _ statement: (AudienceStatements) -> PostgresSQL,
-        decode: (PostgresResult, Timestamp, AudiencePlan?, [UnknownValue], _ installations: Int64?) throws -> Value
-    ) async throws -> Value {
-        let values = KnownValues(audience)
-        let (results, plan, asOf) = try await sessions.withMoment(of: audience.app) { connection, moment in
-            let asOf = moment.asOf
-            let source: AudienceSource =
-                switch wanted {
-                case .installations: .installations(audience, at: asOf)
-                case .subscriptions: .subscriptions(audience, at: asOf)
-                }
-            let sql = statement(AudienceStatements(audience, at: asOf, source))
+    /// - Parameter more: other statements of the same round trip.
+    private func read(
+        _ audience: Audience, explains: Bool, _ query: (AudienceStatements) -> PostgresSQL,
+        _ more: (AudienceStatements) -> [PostgresStatement] = { _ in [] }
+    ) async throws -> Reading {
+        try await sessions.withMoment(of: audience.app) { connection, moment in
+            let statements = AudienceStatements(audience, at: moment.asOf)
+            let sql = query(statements)
             let explanation =
                 explains ? [AudienceSessionStatements.rowsOfTable, AudienceSessionStatements.explain(sql)] : []
-            var total: [PostgresStatement] = []
-            if wanted == .subscriptions {
-                let count = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf)).count
-                total = [PostgresStatement(count).unprepared()]
-            }
-            let lookUp = findsUnknownValues ? values.lookUp.map { [$0] } ?? [] : []
-            var results = try await connection.execute(
-                [PostgresStatement(sql).unprepared()] + total + lookUp + explanation
-                    + [PostgresStatement(AudienceSessionStatements.commit)],
+            let results = try await connection.execute(
+                [PostgresStatement(sql).unprepared()] + explanation + more(statements)
+                    + [AudienceSessionStatements.commit()],
                 timeout: sessions.timeout)
-            results.removeLast()
-            guard explains else { return (results, nil as AudiencePlan?, asOf) }
-            let (text, rows) = (try results.removeLast()[0], try results.removeLast()[0])
-            return (
-                results, AudienceExplanation.plan(try text.decode(0), tableRows: try rows.decode(0)), asOf
-            )
+            let plan =
+                explains
+                ? AudienceExplanation.plan(try results[2][0].decode(0), tableRows: try results[1][0].decode(0)) : nil
+            return Reading(
+                rows: results[0], more: Array(results[(1 + explanation.count)...].dropLast()), asOf: moment.asOf,
+                plan: plan)
         }
-        let positions: [Int] =
-            findsUnknownValues && values.lookUp != nil
-            ? try results[results.count - 1].map { try $0.decode(0) } : []
-        var unknown: [UnknownValue] = []
-        if !positions.isEmpty || findsUnknownValues && values.needsCells {
-            let view = try await view(of: audience.app, [0], needsZones: values.needsZones).view
-            unknown = await offLoop { values.unknown(positions, in: view) }
-        }
-        return try decode(
-            results[0], asOf, plan, unknown, wanted == .subscriptions ? results[1][0].decode(0) : nil)
+    }
+
+    /// The values of a filter that no installation has.
+    ///
+    /// - Parameter lookUp: the result of `values.lookUp`, if there is one.
+    private func unknown(
+        _ values: KnownValues, _ lookUp: PostgresResult?, of app: AppNumber
+    ) async throws -> [UnknownValue] {
+        let positions: [Int] = try lookUp?.map { try $0.decode(0) } ?? []
+        guard !positions.isEmpty || values.needsCells else { return [] }
+        let view = try await view(of: app, [0], needsZones: values.needsZones).view
+        return await offLoop { values.unknown(positions, in: view) }
     }
 }
 
@@ -200,7 +181,7 @@ extension PostgresAudienceStore {
     ) async throws -> Answer? {
         let values = KnownValues(query.audience)
         let (view, more) = try await view(
-            of: query.audience.app, query.choices, needsZones: query.needsZones, values.lookUp.map { [$0] } ?? [])
+            of: query.audience.app, query.choices, needsZones: query.needsZones, values.lookUp)
         return try await offLoop {
             guard query.needsNoTexts || !view.overflows else { return nil }
             let positions = try more.first?.map { try $0.decode(0, as: Int.self) } ?? []
@@ -218,12 +199,11 @@ extension PostgresAudienceStore {
         // Before the transaction begins: a cube of the cache may have later transactions afterwards.
         let cached = cubes.cube(of: app)
         let timeout = sessions.timeout
-        return try await sessions.withTransaction(AudienceMoment.reads(of: app)) { connection, opened in
-            var reading = try CubeReading(
-                of: app, choices, needsZones: needsZones, cached: cached, at: AudienceMoment(opened), opened[1])
+        return try await sessions.withMoment(of: app) { connection, moment in
+            var reading = try CubeReading(of: app, choices, needsZones: needsZones, cached: cached, at: moment)
             let statements = reading.statements
             let results = try await connection.execute(
-                statements + more + [PostgresStatement(AudienceSessionStatements.commit)], timeout: timeout)
+                statements + more + [AudienceSessionStatements.commit()], timeout: timeout)
             reading = try await offLoop { [reading] in
                 var reading = reading
                 try reading.read(results[..<statements.count])
@@ -246,24 +226,35 @@ extension PostgresAudienceStore {
 // MARK: - Exports
 
 extension PostgresAudienceStore {
-    public func makeExportSlot() async throws -> any Sendable {
-        try await exportSlots.acquire()
+    public func makeExportSlot(of app: AppNumber) async throws -> any Sendable {
+        try await exports.turn(of: app)
     }
 
+    /// The size of rows that are passed on at once: work of a quarter of a millisecond, after which other jobs of the
+    /// loop run.
+    private static let exportedBytesMax = 64 * 1_024
+
+    /// By COPY: PostgreSQL sends rows as it finds them, and waits while the client does not read.
     public func export(
         _ audience: Audience, _ columns: [ExportColumn], from position: AudiencePosition,
         _ consume: (ExportRows) async throws -> Void
     ) async throws {
         let deadline = sessions.limits.exportDeadline
         try await sessions.withMoment(of: audience.app) { connection, moment in
-            let asOf = moment.asOf
-            let statements = AudienceStatements(audience, at: asOf, .installations(audience, at: asOf))
+            let statements = AudienceStatements(audience, at: moment.asOf)
             if audience.tokens != nil {
-                _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.lookUpInstallations))
+                _ = try await connection.execute(AudienceSessionStatements.lookUpInstallations())
             }
-            let copy = ExportCopy(connection: connection, deadline: deadline)
-            try await copy.read(statements.export(columns, from: position), consume)
-            _ = try await connection.execute(PostgresStatement(AudienceSessionStatements.commit))
+            _ = try await connection.execute(AudienceSessionStatements.limitTime(deadline))
+            do {
+                try await connection.beginCopy(of: statements.export(columns, from: position), timeout: deadline)
+                while let rows = try await connection.nextCopyRows(bytesMax: Self.exportedBytesMax) {
+                    try await consume(ExportRows(bytes: rows.bytes, count: rows.count))
+                }
+            } catch let error as PostgresError where error.kind == .timeout {
+                throw AudienceRefusal.exportExpired
+            }
+            _ = try await connection.execute(AudienceSessionStatements.commit())
         }
     }
 }

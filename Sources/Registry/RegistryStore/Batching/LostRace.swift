@@ -55,6 +55,14 @@ extension PostgresClient {
     }
 }
 
+extension PostgresTransaction {
+    /// Sends a unit whose statements, and those of later units, wait for locks.
+    func execute(_ unit: [PostgresStatement], _ patience: LockPatience) async throws -> [PostgresResult] {
+        let first = LockTimeoutStatements.of(patience)
+        return Array(try await execute(first + unit).dropFirst(first.count))
+    }
+}
+
 /// How long the statements of a transaction wait for a lock.
 enum LockTimeoutStatements {
     /// No statement for a wait that the session's setting limits.

@@ -157,8 +157,7 @@ actor ReadCoalescer<Read: BatchedRead> {
         meters.lookedUp(batches.reduce(0) { $0 + $1.items.count })
         let reads = batches.map { $0.items.map(\.read) }
         let statements = zip(batches, reads).map { Read.statement(for: $1, of: $0.app) }
-        let results = try await resources.postgres.read(
-            statements + [PostgresStatement(DirectoryStatements.moment)], timeout: timeout)
+        let results = try await resources.postgres.read(statements + [DirectoryStatements.moment()], timeout: timeout)
         let moment = try results[statements.count][0]
         let version: Int64 = try moment.decode(0)
         let now = Timestamp(try moment.decode(1, as: PostgresTimestamp.self))

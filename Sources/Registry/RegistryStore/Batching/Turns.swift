@@ -11,8 +11,9 @@ actor Turns {
     /// Resumed exactly once: a caller gets its turn at once or waits, and leaves `waiting` only to be resumed. While
     /// one waits, no turn is free, and the end of a turn resumes the next.
     private struct Caller {
+        let number: Int
+        let timer: LoopTimer
         let continuation: UnsafeContinuation<Void, any Error>
-        let deadline: ContinuousClock.Instant
     }
 
     private let waitingMax: Int
@@ -21,11 +22,12 @@ actor Turns {
     private var waiting: [AppNumber: Deque<Caller>] = [:]
     /// The apps with waiting callers; the first one is served next.
     private var apps = Deque<AppNumber>()
+    private var numbers = 0
 
     /// - Parameters:
     ///   - count: turns at the same time.
     ///   - waitingMax: callers of an app that wait for one; more are refused.
-    ///   - waitMax: how long a caller waits. Later it is refused, when its turn would come.
+    ///   - waitMax: how long a caller waits. Then it is refused.
     init(loop: EventLoop, count: Int, waitingMax: Int, waitMax: Duration) {
         self.loop = loop
         self.waitingMax = waitingMax
@@ -38,14 +40,29 @@ actor Turns {
     /// - Throws: `StoreError.overloaded` if too many callers of the app wait, or if it waited too long; what `body`
     ///   throws.
     nonisolated func withTurn<Value>(of app: AppNumber, _ body: () async throws -> Value) async throws -> Value {
+        let turn = try await turn(of: app)
+        defer { withExtendedLifetime(turn) {} }
+        return try await body()
+    }
+
+    /// A turn, which ends when the last reference to it is gone.
+    ///
+    /// - Throws: `StoreError.overloaded`, as `withTurn`.
+    nonisolated func turn(of app: AppNumber) async throws -> Turn {
         try await begin(app)
-        do {
-            let value = try await body()
-            await end()
-            return value
-        } catch {
-            await end()
-            throw error
+        return Turn(self)
+    }
+
+    final class Turn: Sendable {
+        private let turns: Turns
+
+        fileprivate init(_ turns: Turns) {
+            self.turns = turns
+        }
+
+        deinit {
+            let turns = turns
+            turns.loop.execute { turns.assumeIsolated { $0.end() } }
         }
     }
 
@@ -61,16 +78,31 @@ actor Turns {
                 return continuation.resume()
             }
             if waiting[app] == nil { apps.append(app) }
-            waiting[app, default: []].append(Caller(continuation: continuation, deadline: loop.now + waitMax))
+            numbers += 1
+            let number = numbers
+            let timer = loop.makeTimer { self.assumeIsolated { $0.giveUp(number, of: app) } }
+            timer.set(after: waitMax)
+            waiting[app, default: []].append(Caller(number: number, timer: timer, continuation: continuation))
         }
     }
 
-    private func end() {
-        while let next = popFirst() {
-            guard next.deadline <= loop.now else { return next.continuation.resume() }
-            next.continuation.resume(throwing: StoreError.overloaded)
+    private func giveUp(_ number: Int, of app: AppNumber) {
+        guard let index = waiting[app]?.firstIndex(where: { $0.number == number }) else { return }
+        let caller = waiting[app]?.remove(at: index)
+        if waiting[app]?.isEmpty == true {
+            waiting[app] = nil
+            apps.removeAll { $0 == app }
         }
-        free += 1
+        caller?.continuation.resume(throwing: StoreError.overloaded)
+    }
+
+    private func end() {
+        guard let next = popFirst() else {
+            free += 1
+            return
+        }
+        next.timer.unset()
+        next.continuation.resume()
     }
 
     private func popFirst() -> Caller? {

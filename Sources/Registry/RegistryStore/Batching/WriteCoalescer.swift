@@ -2,6 +2,7 @@ import EventLoop
 import Metrics
 import PostgresClient
 import PushRegistry
+import Synchronization
 
 /// A write that may share a transaction with others of its app.
 protocol BatchedWrite: Sendable {
@@ -11,6 +12,13 @@ protocol BatchedWrite: Sendable {
     var app: AppNumber { get }
     /// Two writes with the same key are never in one transaction, nor in two at the same time.
     var key: Key { get }
+}
+
+/// The key of a write that may share a transaction with any other one.
+struct UniqueKey: Hashable, Sendable {
+    private static let created = Atomic<Int>(0)
+
+    private let number = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
 }
 
 /// How long a transaction may wait for a lock.

@@ -24,11 +24,12 @@ struct RowLayout<Row> {
         columns = self.keys.list + written
     }
 
-    /// The app is `$1`; the time, if there is one, `$2`. The arrays follow.
+    /// The app is `$1`; the time, if there is one, `$2`. The arrays follow. Nil without rows.
     func statement(
         _ prepared: PreparedSQL, _ rows: [Row], of app: AppNumber, at time: Timestamp? = nil
-    ) -> PostgresStatement {
-        PostgresStatement(prepared) { binds in
+    ) -> PostgresStatement? {
+        guard !rows.isEmpty else { return nil }
+        return PostgresStatement(prepared) { binds in
             binds.bind(app.rawValue)
             if let time { binds.bind(time.postgres) }
             keys.bind(rows, to: &binds)

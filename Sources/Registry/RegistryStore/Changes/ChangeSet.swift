@@ -51,12 +51,6 @@ package struct ChangeSet: Sendable {
         follow(from: before.installation, in: before.cell, to: after, in: before.cell)
     }
 
-    /// Writes nothing but the revision. It is for an installation that gets an event: another writer that has read it
-    /// without a lock notices, and its own event comes later.
-    mutating func keep(_ installation: StoredInstallation) {
-        steps.append(InstallationStep(before: installation, after: installation.installation, changesTokens: false))
-    }
-
     /// Writes typed tokens of installations that are locked. Those that end with a binding are deleted before.
     package mutating func write(_ tokens: [LockedTokens.Change]) {
         self.tokens += tokens
@@ -149,14 +143,12 @@ extension ChangeSet {
         let replaced = newSnapshots.compactMap { $0.before.map { ($0.installation.key.installID, $0.revision) } }
         return [
             subtracted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: subtracted, step: -1, in: app),
-            steps.isEmpty ? nil : InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
+            InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
             deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: app),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: time),
-            bound.isEmpty ? nil : BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
-            newSnapshots.isEmpty
-                ? nil : BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
-            inserted.isEmpty
-                ? nil : BindingRow.inserted.statement(ChangeStatements.insert, inserted, of: app, at: time),
+            BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
+            BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
+            BindingRow.inserted.statement(ChangeStatements.insert, inserted, of: app, at: time),
         ].compactMap(\.self)
     }
 
@@ -185,7 +177,7 @@ extension ChangeSet {
     /// - Parameter moment: read when the installations were locked or written.
     package func others(at moment: Moment) -> [PostgresStatement] {
         let ids = deleted.map(\.installation.key.installID)
-        return (ids.isEmpty ? [] : [SnapshotStatements.delete(of: ids, in: app)])
+        return (ids.isEmpty ? [] : [SnapshotStatements.delete(app.rawValue, ids.map(\.rawValue))])
             + EndedEpochs.statements(of: restarted, in: app)
             + ended.map { TypedTokenStatements.end($0, of: $1, in: app) } + TypedTokenStatements.write(tokens, in: app)
             + [
@@ -212,8 +204,7 @@ extension PostgresTransaction {
         -> [PostgresResult]
     {
         let results = try await commit(after: first + changes.rows + changes.others(at: moment))
-        EventMeters.count(changes.events)
-        EventMeters.count(changes.topicsEvents)
+        EventMeters.count(changes.events, changes.topicsEvents)
         return results
     }
 }

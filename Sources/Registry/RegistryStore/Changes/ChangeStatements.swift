@@ -52,9 +52,7 @@ enum ChangeStatements {
         """)
 
     static func delete(_ installations: [StoredInstallation], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            deleteSQL, app.rawValue, installations.map(\.installation.key.installID.rawValue),
-            installations.map(\.revision))
+        deleteSQL(app.rawValue, installations.map(\.installation.key.installID.rawValue), installations.map(\.revision))
     }
 
     /// Deletes only rows that still have the revision that was read.

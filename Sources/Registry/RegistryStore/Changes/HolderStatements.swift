@@ -11,9 +11,8 @@ package enum HolderStatements {
         _ tokens: some Sequence<TokenAddress>, heldBy holders: [TokenAddress: InstallID] = [:], in app: AppNumber
     ) -> PostgresStatement {
         let tokens = TokenAddress.inLockOrder(tokens)
-        return PostgresStatement(
-            addSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256),
-            tokens.map { holders[$0]?.rawValue })
+        return addSQL(
+            app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256), tokens.map { holders[$0]?.rawValue })
     }
 
     /// PUT …/installations/{installId} (R1, R4): adds a row for each token that has none.
@@ -30,9 +29,8 @@ package enum HolderStatements {
 
     /// - Parameter holders: the new holder of each token; nil for none.
     package static func move(_ holders: [(TokenAddress, InstallID?)], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            moveSQL, app.rawValue, holders.map(\.0.provider.rawValue), holders.map(\.0.sha256),
-            holders.map { $0.1?.rawValue })
+        moveSQL(
+            app.rawValue, holders.map(\.0.provider.rawValue), holders.map(\.0.sha256), holders.map { $0.1?.rawValue })
     }
 
     /// Every call that moves a token or ends an installation (R1, R4): moves tokens.
@@ -48,8 +46,7 @@ package enum HolderStatements {
         _ tokens: some Sequence<TokenAddress> = [TokenAddress](), of installIDs: [InstallID] = [], in app: AppNumber
     ) -> PostgresStatement {
         let tokens = Array(tokens)
-        return PostgresStatement(
-            lockSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256), installIDs.map(\.rawValue))
+        return lockSQL(app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256), installIDs.map(\.rawValue))
     }
 
     /// Returns the rows, each with its holder. A statement that had to wait returns the newest version of a row.
@@ -74,7 +71,7 @@ package enum HolderStatements {
 
     /// Reads the rows of tokens without a lock.
     static func find(_ tokens: [TokenAddress], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(findSQL, app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256))
+        findSQL(app.rawValue, tokens.map(\.provider.rawValue), tokens.map(\.sha256))
     }
 
     static let findSQL = PreparedSQL(

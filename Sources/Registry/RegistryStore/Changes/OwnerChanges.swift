@@ -9,10 +9,6 @@ package struct OwnerChanges: Sendable {
 
     package init() {}
 
-    mutating func add(from before: Installation?, to after: Installation) {
-        add(from: before?.owner, to: after.owner, on: after.key.installID)
-    }
-
     package mutating func add(from before: Owner?, to after: Owner?, on installID: InstallID) {
         if let before, before.userID != after?.userID { ended.append((installID, before.userID)) }
         guard let after, before?.userID != after.userID || before?.session?.id != after.session?.id else { return }
@@ -24,17 +20,16 @@ package struct OwnerChanges: Sendable {
     /// - Parameter number: of the transaction.
     package func begun(in app: AppNumber, number: Int64) -> PostgresStatement? {
         guard !begun.isEmpty else { return nil }
-        return PostgresStatement(
-            OwnerStatements.begin, app.rawValue, number, begun.map(\.owner.userID.rawValue),
-            begun.map(\.installID.rawValue), begun.map { $0.owner.session?.id.rawValue })
+        return OwnerStatements.begin(
+            app.rawValue, number, begun.map(\.owner.userID.rawValue), begun.map(\.installID.rawValue),
+            begun.map { $0.owner.session?.id.rawValue })
     }
 
     /// Nil if no binding ends.
     func ended(in app: AppNumber, at now: Timestamp) -> PostgresStatement? {
         guard !ended.isEmpty else { return nil }
-        return PostgresStatement(
-            OwnerStatements.end, app.rawValue, now.postgres, ended.map(\.userID.rawValue),
-            ended.map(\.installID.rawValue))
+        return OwnerStatements.end(
+            app.rawValue, now.postgres, ended.map(\.userID.rawValue), ended.map(\.installID.rawValue))
     }
 }
 

@@ -38,12 +38,8 @@ package struct ColumnList: Sendable {
     /// A FROM item: the arrays as rows named `k`, in the columns' own types.
     ///
     /// Elements are cast here and not where they are used: Citus refuses a cast of a column in an UPDATE.
-    ///
-    /// - Parameter needed: the columns that are read; nil: all.
-    func unnest(_ needed: Set<String>? = nil, from first: Int) -> PostgresSQL {
-        let numbered = columns.enumerated().filter { needed?.contains($0.element.name) ?? true }
-        let columns = numbered.map(\.element)
-        let arrays = numbered.map { index, column in
+    func unnest(from first: Int) -> PostgresSQL {
+        let arrays = columns.enumerated().map { index, column in
             "$\(first + index)::\(column.type)[]" + (column.cast.map { "::\($0)[]" } ?? "")
         }
         let rows =

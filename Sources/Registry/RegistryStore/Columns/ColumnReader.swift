@@ -30,6 +30,28 @@ struct ColumnReader {
     mutating func nextTimestamp() throws -> Timestamp {
         Timestamp(try next(PostgresTimestamp.self))
     }
+
+    /// Nil for NULL.
+    mutating func nextTime() throws -> Timestamp? {
+        try next(PostgresTimestamp?.self).map(Timestamp.init)
+    }
+
+    /// `p256dh` and `auth`.
+    mutating func nextKeys() throws -> WebPushKeys? {
+        let (p256dh, auth) = (try next(String?.self), try next(String?.self))
+        guard let p256dh, let auth else { return nil }
+        return try WebPushKeys(p256dh: p256dh, auth: auth)
+    }
+
+    /// `user_id`, `session_id` and `session_expires_at`.
+    mutating func nextOwner() throws -> Owner? {
+        let userID = try next(String?.self).map { try UserID($0) }
+        let sessionID = try next(String?.self).map { try SessionID($0) }
+        let expiresAt = try nextTime()
+        return userID.map { userID in
+            Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: expiresAt) })
+        }
+    }
 }
 
 extension TopicChoices {

@@ -46,33 +46,18 @@ package enum InstallationColumns {
         let spelling = try reader.next(String?.self).flatMap { try Token($0, of: provider).spelling }
         var installation = Installation(
             key: key, provider: provider, tokenSHA256: tokenSHA256,
-            keys: try decodeKeys(&reader), owner: try decodeOwner(&reader),
+            keys: try reader.nextKeys(), owner: try reader.nextOwner(),
             state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
             epoch: try reader.next(), probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
             createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
             lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
             snapshotDigest: try reader.next(), fingerprint: try decodeFingerprint(&reader))
         installation.spelling = spelling
-        installation.credentialIssuedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        installation.credentialIssuedAt = try reader.nextTime()
         installation.topicChoices = try reader.nextChoices()
         installation.topics = try reader.nextChoices()
         installation.isImported = try reader.next()
         return StoredInstallation(installation: installation, revision: try reader.next(), cell: try reader.next())
-    }
-
-    private static func decodeKeys(_ reader: inout ColumnReader) throws -> WebPushKeys? {
-        let (p256dh, auth) = (try reader.next(String?.self), try reader.next(String?.self))
-        guard let p256dh, let auth else { return nil }
-        return try WebPushKeys(p256dh: p256dh, auth: auth)
-    }
-
-    private static func decodeOwner(_ reader: inout ColumnReader) throws -> Owner? {
-        let userID = try reader.next(String?.self).map { try UserID($0) }
-        let sessionID = try reader.next(String?.self).map { try SessionID($0) }
-        let expiresAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
-        return userID.map { userID in
-            Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: expiresAt) })
-        }
     }
 
     private static func decodeFingerprint(_ reader: inout ColumnReader) throws -> DeviceFingerprint? {

@@ -21,21 +21,21 @@ enum PackedSettings {
     }
 
     static func encode(_ settings: NotificationSettings) -> Int64 {
-        var (packer, settings) = (Packer(), settings)
-        pass(&settings, through: &packer)
-        return packer.value
+        var (digits, settings) = (Digits(isReading: false), settings)
+        pass(&settings, through: &digits)
+        return digits.value
     }
 
     /// A digit that this binary does not know reads as `unknown`: a newer binary may have written it.
     static func decode(_ packed: Int64) -> NotificationSettings {
-        var (unpacker, settings) = (Unpacker(value: packed), NotificationSettings())
-        pass(&settings, through: &unpacker)
+        var (digits, settings) = (Digits(isReading: true, value: packed), NotificationSettings())
+        pass(&settings, through: &digits)
         return settings
     }
 
     /// The order of the digits, as in `fields`.
     @inline(__always)
-    private static func pass(_ settings: inout NotificationSettings, through digits: inout some Digits) {
+    private static func pass(_ settings: inout NotificationSettings, through digits: inout Digits) {
         digits.pass(&settings.authorizationStatus)
         digits.pass(&settings.soundSetting)
         digits.pass(&settings.badgeSetting)
@@ -53,37 +53,25 @@ enum PackedSettings {
     }
 
     /// Writes each digit, or reads it.
-    private protocol Digits {
-        mutating func pass<Setting: OpenSetting>(_ setting: inout Setting) where Setting.AllCases == [Setting]
-        mutating func pass(code: Int) -> Int
-    }
-
-    private struct Packer: Digits {
-        var value: Int64 = 0
+    private struct Digits {
+        let isReading: Bool
+        private(set) var value: Int64
         private var shift: Int64 = 0
 
+        init(isReading: Bool, value: Int64 = 0) {
+            (self.isReading, self.value) = (isReading, value)
+        }
+
         mutating func pass<Setting: OpenSetting>(_ setting: inout Setting) where Setting.AllCases == [Setting] {
-            _ = pass(code: Setting.allCases.firstIndex(of: setting) ?? 0)
+            let code = pass(code: isReading ? 0 : Setting.allCases.firstIndex(of: setting) ?? 0)
+            if isReading { setting = code < Setting.allCases.count ? Setting.allCases[code] : .unknown }
         }
 
         mutating func pass(code: Int) -> Int {
+            defer { shift += 4 }
+            if isReading { return Int(value >> shift & 15) }
             value |= Int64(code) << shift
-            shift += 4
             return code
-        }
-    }
-
-    private struct Unpacker: Digits {
-        var value: Int64
-
-        mutating func pass<Setting: OpenSetting>(_ setting: inout Setting) where Setting.AllCases == [Setting] {
-            let code = pass(code: 0)
-            setting = code < Setting.allCases.count ? Setting.allCases[code] : .unknown
-        }
-
-        mutating func pass(code: Int) -> Int {
-            defer { value >>= 4 }
-            return Int(value & 15)
         }
     }
 }

@@ -31,8 +31,7 @@ enum FeedbackBreakerStatements {
     /// The typed tokens of kinds that are not held, as of this statement, at most so many: an app may have millions.
     static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
         let keys = Array(counted)
-        return PostgresStatement(
-            countTokensSQL, app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
+        return countTokensSQL(app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
     }
 
     private static let countTokensSQL = PreparedSQL(
@@ -110,8 +109,8 @@ enum FeedbackBreakerStatements {
             .sorted { ($0.key.provider.rawValue, $0.key.kind) < ($1.key.provider.rawValue, $1.key.kind) }
         let (known, new) = (rows.filter { $0.hour.stored != nil }, rows.filter { $0.hour.stored == nil })
         return [
-            known.isEmpty ? nil : CountedHour.layout.statement(updateSQL, known, of: app),
-            new.isEmpty ? nil : CountedHour.layout.statement(insertSQL, new, of: app),
+            CountedHour.layout.statement(updateSQL, known, of: app),
+            CountedHour.layout.statement(insertSQL, new, of: app),
         ].compactMap(\.self)
     }
 
@@ -166,11 +165,9 @@ struct BreakerRow: Sendable {
         var reader = ColumnReader(row)
         key = FeedbackHour.Key(try reader.nextLabel(), kind: try reader.next())
         let (began, dead) = (try reader.nextTimestamp(), try reader.next(Int64.self))
-        let active = try reader.next(Int64?.self)
-        let countedAt = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
-        heldSince = try reader.next(PostgresTimestamp?.self).map(Timestamp.init)
+        let (active, countedAt) = (try reader.next(Int64?.self), try reader.nextTime())
+        heldSince = try reader.nextTime()
         stored = FeedbackHour.Stored(
-            began: began, dead: dead, active: active, countedAt: countedAt,
-            lastHeldAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init))
+            began: began, dead: dead, active: active, countedAt: countedAt, lastHeldAt: try reader.nextTime())
     }
 }

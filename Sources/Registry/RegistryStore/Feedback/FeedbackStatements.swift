@@ -5,10 +5,6 @@ import PushRegistry
 enum FeedbackStatements {
     // MARK: Reading
 
-    /// POST …/feedback (R9): reads the time, which verdicts without a time get.
-    static let now = PreparedSQL(
-        "SELECT clock_timestamp()")
-
     // Thousands of rows are read, and later written, in the order of their keys: neighbours share pages of the indexes.
 
     /// POST …/feedback (R9): reads the holders of tokens, at one moment.
@@ -92,7 +88,7 @@ enum FeedbackStatements {
     {
         let (addresses, ids) = (Array(subjects.addresses), subjects.installIDs.map(\.rawValue))
         return [locking ? lockTyped : readTyped, readSets].map {
-            PostgresStatement($0, app.rawValue, addresses.map(\.kind.rawValue), addresses.map(\.sha256), ids)
+            $0(app.rawValue, addresses.map(\.kind.rawValue), addresses.map(\.sha256), ids)
         }
     }
 
@@ -103,8 +99,8 @@ enum FeedbackStatements {
         let (addresses, ids) = subjects(of: feedback)
         let (providers, digests) = (addresses.map(\.provider.rawValue), addresses.map(\.sha256))
         return feedback.namesInstallations
-            ? PostgresStatement(read, feedback.app.rawValue, providers, digests, ids.map(\.rawValue))
-            : PostgresStatement(readHolders, feedback.app.rawValue, providers, digests)
+            ? read(feedback.app.rawValue, providers, digests, ids.map(\.rawValue))
+            : readHolders(feedback.app.rawValue, providers, digests)
     }
 
     /// Locks tokens, then installations.
@@ -112,8 +108,8 @@ enum FeedbackStatements {
         let (addresses, ids) = subjects(of: feedback)
         return [
             HolderStatements.lock(addresses, of: ids, in: feedback.app),
-            PostgresStatement(
-                lock, feedback.app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256),
+            lock(
+                feedback.app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256),
                 ids.map(\.rawValue)),
         ]
     }

@@ -18,7 +18,7 @@ public final class OpenBreakers: Sendable {
     ///
     /// - Throws: `PostgresError`: the last ones stay.
     public func refresh(_ postgres: PostgresClient) async throws {
-        let rows = try await postgres.read(PostgresStatement(FeedbackBreakerStatements.open))
+        let rows = try await postgres.read(FeedbackBreakerStatements.open())
         let open = try rows.map { Open(app: AppNumber(try $0.decode(0)), provider: try $0.decode(1)) }
         last.withLock { $0 = open }
     }

@@ -10,17 +10,16 @@ extension PostgresFeedbackStore {
     /// Settles held typed tokens, then installations: these end their sets.
     public func repair(_ repair: FeedbackRepair) async throws -> Int {
         try await resources.storing(repair.app) {
-            let rows = try await resources.postgres.read(
-                PostgresStatement(FeedbackBreakerStatements.read, repair.app.rawValue))
+            let rows = try await resources.postgres.read(FeedbackBreakerStatements.read(repair.app.rawValue))
             let breakers = try rows.map(BreakerRow.init).filter { $0.key.provider == repair.provider }
             let count = try await repairTokens(repair) + repairInstallations(repair, breakers)
             guard !repair.isDryRun else { return count }
             for breaker in breakers {
                 guard let heldSince = breaker.heldSince, repair.includes(heldSince) else { continue }
                 _ = try await resources.postgres.execute(
-                    PostgresStatement(
-                        FeedbackBreakerStatements.close, repair.app.rawValue, repair.provider.rawValue,
-                        breaker.key.kind, breaker.stored.lastHeldAt?.postgres))
+                    FeedbackBreakerStatements.close(
+                        repair.app.rawValue, repair.provider.rawValue, breaker.key.kind,
+                        breaker.stored.lastHeldAt?.postgres))
             }
             return count
         }
@@ -34,9 +33,8 @@ extension PostgresFeedbackStore {
         guard !repair.isDryRun else {
             return try await resources.lone.withTurn(of: repair.app) {
                 try await resources.postgres.read(
-                    PostgresStatement(
-                        FeedbackBreakerStatements.countHeld, repair.app.rawValue, repair.provider.rawValue,
-                        repair.since?.postgres))[0].decode(0)
+                    FeedbackBreakerStatements.countHeld(
+                        repair.app.rawValue, repair.provider.rawValue, repair.since?.postgres))[0].decode(0)
             }
         }
         var (count, next) = (0, Optional(""))
@@ -55,22 +53,17 @@ extension PostgresFeedbackStore {
         _ repair: FeedbackRepair, after last: String
     ) async throws -> (counts: [TokenKind: Int], next: String?) {
         try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let setUp = LockTimeoutStatements.of(.alone)
-            let listed = try await transaction.execute(
-                setUp + [
-                    PostgresStatement(
-                        FeedbackBreakerStatements.holdersOfHeld, repair.app.rawValue, repair.provider.rawValue, last,
-                        Self.repairedMax)
-                ])
-            let ids = try listed[setUp.count].map { try $0.decode(0, as: String.self) }
+            let list = FeedbackBreakerStatements.holdersOfHeld(
+                repair.app.rawValue, repair.provider.rawValue, last, Self.repairedMax)
+            let ids = try await transaction.execute([list], .alone)[0].map { try $0.decode(0, as: String.self) }
             guard let end = ids.last else { return ([:], nil) }
             let results = try await transaction.execute([
-                PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids),
-                PostgresStatement(RegistrationStatements.now),
+                InstallationStatements.lock(repair.app.rawValue, ids),
+                RegistrationStatements.now(),
                 TypedTokenStatements.sets(of: try ids.map { try InstallID($0) }, in: repair.app),
             ])
             let moment = try Moment(results[1])
-            var tokens = try TypedTokenLocks.sets(results[2], in: repair.app, at: moment.time)
+            var tokens = try TypedTokenStatements.locked(results[2], in: repair.app, at: moment.time)
             let counts = tokens.apply(repair)
             var changes = ChangeSet(in: repair.app, at: moment.time)
             for row in results[0] {
@@ -108,8 +101,7 @@ extension PostgresFeedbackStore {
         _ repair: FeedbackRepair, before cursor: Cursor, since: Timestamp
     ) async throws -> (count: Int, next: Cursor?) {
         let events = try await resources.postgres.read(
-            PostgresStatement(
-                EventStatements.newest, repair.app.rawValue, cursor.position, cursor.id, Self.repairedMax)
+            EventStatements.newest(repair.app.rawValue, cursor.position, cursor.id, Self.repairedMax)
         ).map(RecordedEvent.init)
         // The newest event of each installation decides: only its generation can be the present one.
         var generations: [String: Int64] = [:]
@@ -129,21 +121,16 @@ extension PostgresFeedbackStore {
     private func change(_ generations: [String: Int64], by repair: FeedbackRepair) async throws -> Int {
         guard !repair.isDryRun else {
             return try await resources.postgres.read(
-                PostgresStatement(
-                    FeedbackBreakerStatements.countUnchanged, repair.app.rawValue, repair.provider.rawValue,
-                    Array(generations.keys), Array(generations.values)))[0].decode(0)
+                FeedbackBreakerStatements.countUnchanged(
+                    repair.app.rawValue, repair.provider.rawValue, Array(generations.keys),
+                    Array(generations.values)))[0].decode(0)
         }
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let setUp = LockTimeoutStatements.of(.alone)
-            let ids = Array(generations.keys)
-            let results = try await transaction.execute(
-                setUp + [
-                    PostgresStatement(InstallationStatements.lock, repair.app.rawValue, ids),
-                    PostgresStatement(RegistrationStatements.now),
-                ])
-            let moment = try Moment(results[setUp.count + 1])
+            let lock = InstallationStatements.lock(repair.app.rawValue, Array(generations.keys))
+            let results = try await transaction.execute([lock, RegistrationStatements.now()], .alone)
+            let moment = try Moment(results[1])
             var changes = ChangeSet(in: repair.app, at: moment.time)
-            for row in results[setUp.count] {
+            for row in results[0] {
                 let before = try InstallationColumns.decode(row)
                 guard let generation = generations[before.installation.key.installID.rawValue],
                     let outcome = repair.outcome(for: before.installation, after: generation, at: moment.time)

@@ -47,8 +47,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
     func applyUnlocked(_ feedback: Feedback) async throws -> FeedbackCounts {
         let waited = feedback.arrivedAt.duration(to: .now)
         let results = try await resources.postgres.execute([
-            PostgresStatement(FeedbackStatements.now), FeedbackStatements.read(feedback),
-            PostgresStatement(FeedbackBreakerStatements.read, feedback.app.rawValue),
+            RegistrationStatements.time(), FeedbackStatements.read(feedback),
+            FeedbackBreakerStatements.read(feedback.app.rawValue),
         ])
         let now = try time(results[0])
         let times = Times(receivedAt: now.preceding(by: waited), now: now)
@@ -78,18 +78,14 @@ public struct PostgresFeedbackStore: FeedbackStore {
         var countsActive = false
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
-            let now = PostgresStatement(FeedbackStatements.now)
-            let setUp = LockTimeoutStatements.of(.alone) + [now]
-            let breaker = PostgresStatement(FeedbackBreakerStatements.lock, feedback.app.rawValue)
-            let active = PostgresStatement(FeedbackBreakerStatements.countActive, feedback.app.rawValue)
+            let now = RegistrationStatements.time()
+            let breaker = FeedbackBreakerStatements.lock(feedback.app.rawValue)
+            let active = FeedbackBreakerStatements.countActive(feedback.app.rawValue)
             let results = try await transaction.execute(
-                setUp + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []))
-            let locked = setUp.count
-            let times = Times(
-                receivedAt: try time(results[locked - 1]).preceding(by: waited), now: try time(results[locked + 3]))
-            var hours = try hours(
-                results[locked + 2], active: countsActive ? results[locked + 4] : nil, at: times.now)
-            var found = try await offLoop { try results[locked + 1].map { try InstallationColumns.decode($0) } }
+                [now] + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []), .alone)
+            let times = Times(receivedAt: try time(results[0]).preceding(by: waited), now: try time(results[4]))
+            var hours = try hours(results[3], active: countsActive ? results[5] : nil, at: times.now)
+            var found = try await offLoop { try results[2].map { try InstallationColumns.decode($0) } }
             var decision = await decide(feedback, on: found, hours, at: times)
             if !decision.wanted.isEmpty {
                 // Another order of locks than elsewhere; a deadlock repeats the transaction.
@@ -111,7 +107,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
                 countsActive = true
                 throw LostRace()
             }
-            try check(decision.retired, locked: results[locked])
+            try check(decision.retired, locked: results[1])
             try await write(decision, of: feedback, transaction)
             return decision.counts
         }
@@ -186,8 +182,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let known = Set(found.map(\.installation.key))
         found += try typed[0].map { try InstallationColumns.decode($0) }
             .filter { !known.contains($0.installation.key) }
-        return LockedTokens(
-            try typed[1].map { try TypedTokenStatements.decode($0, in: feedback.app) }, now: times.now)
+        return try TypedTokenStatements.locked(typed[1], in: feedback.app, at: times.now)
     }
 
     /// - Parameter rows: of `FeedbackBreakerStatements.countTokens`.
@@ -244,7 +239,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         guard decision.hasChanges else { return }
         let changes = decision.changes
         let rows = await offLoop { changes.rows }
-        let results = try await transaction.execute(rows + [PostgresStatement(RegistrationStatements.now)])
+        let results = try await transaction.execute(rows + [RegistrationStatements.now()])
         try changes.check(results.dropLast())
         let moment = try Moment(results[rows.count])
         let others = await offLoop { changes.others(at: moment) }

@@ -9,21 +9,15 @@ enum EventMeters {
     }
 
     /// Call it once the events are committed.
-    static func count(_ events: some Sequence<TokenEvent>) {
-        count(changes: events.lazy.map { ($0.kind, $0.reason) })
-    }
-
-    /// Call it once the events are committed.
-    static func count(changes: some Sequence<(EventKind, TokenEvent.Reason)>) {
+    static func count(_ events: [TokenEvent], _ topicsEvents: [TopicsEvent] = []) {
         var counts: [Change: Int] = [:]
-        for (kind, reason) in changes { counts[Change(kind: kind, reason: reason), default: 0] += 1 }
-        for (change, times) in counts { count(change.kind, change.reason, times: times) }
-    }
-
-    /// Call it once the events are committed.
-    static func count(_ events: [TopicsEvent]) {
-        for (reason, events) in Dictionary(grouping: events, by: \.reason) {
-            count(.topicsChanged, reason, times: events.count)
+        for event in events { counts[Change(kind: event.kind, reason: event.reason), default: 0] += 1 }
+        for event in topicsEvents { counts[Change(kind: .topicsChanged, reason: event.reason), default: 0] += 1 }
+        for (change, times) in counts {
+            Counter(
+                label: "changes_total",
+                dimensions: [("event", change.kind.rawValue), ("reason", change.reason.rawValue)]
+            ).increment(by: times)
         }
     }
 
@@ -33,12 +27,5 @@ enum EventMeters {
             Counter(label: "typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
                 .increment(by: times)
         }
-    }
-
-    static func count(_ kind: EventKind, _ reason: TokenEvent.Reason, times: Int) {
-        guard times > 0 else { return }
-        Counter(
-            label: "changes_total", dimensions: [("event", kind.rawValue), ("reason", reason.rawValue)]
-        ).increment(by: times)
     }
 }

@@ -12,11 +12,10 @@ public struct PostgresEventStore: EventStore {
 
     public func events(of key: InstallationKey, before: EventCursor?, limit: Int) async throws -> EventPage? {
         let statements = [
-            PostgresStatement(EventStatements.isKnown, key.app.rawValue, key.installID.rawValue),
+            EventStatements.isKnown(key.app.rawValue, key.installID.rawValue),
             // One more row than requested shows whether another page follows.
-            PostgresStatement(
-                EventStatements.ofInstallation, key.app.rawValue, key.installID.rawValue, before?.id ?? .max,
-                Int64(limit) + 1),
+            EventStatements.ofInstallation(
+                key.app.rawValue, key.installID.rawValue, before?.id ?? .max, Int64(limit) + 1),
         ]
         return try await read(statements, of: key.app, from: before) { results in
             try results[0][0].decode(0) ? EventPage(results[1], limit: limit) : nil
@@ -24,9 +23,8 @@ public struct PostgresEventStore: EventStore {
     }
 
     public func events(of token: TokenAddress, before: EventCursor?, limit: Int) async throws -> EventPage {
-        let statement = PostgresStatement(
-            EventStatements.ofToken, token.app.rawValue, token.provider.rawValue, token.sha256, before?.id ?? .max,
-            Int64(limit) + 1)
+        let statement = EventStatements.ofToken(
+            token.app.rawValue, token.provider.rawValue, token.sha256, before?.id ?? .max, Int64(limit) + 1)
         return try await read([statement], of: token.app, from: before) { try EventPage($0[0], limit: limit) }
     }
 
@@ -37,8 +35,8 @@ public struct PostgresEventStore: EventStore {
         guard position <= end else { throw EventRefusal.cursorExpired }
         // What is dropped is recorded before it is dropped, so the record is read after the events.
         let statements = [
-            PostgresStatement(EventStatements.changes, app.rawValue, position, id, horizon, Int64(limit)),
-            PostgresStatement(EventStatements.isDropped, app.rawValue, position, id),
+            EventStatements.changes(app.rawValue, position, id, horizon, Int64(limit)),
+            EventStatements.isDropped(app.rawValue, position, id),
         ]
         return try await read(statements, of: app, from: after) { results in
             guard try after == nil || !results[1][0].decode(0, as: Bool.self) else { throw EventRefusal.cursorExpired }
@@ -49,14 +47,14 @@ public struct PostgresEventStore: EventStore {
     public func latestChange(of app: AppNumber) async throws -> EventCursor {
         // All events below the horizon are visible. The feed continues with the events at it and above it.
         let (horizon, _) = try await horizon()
-        return try await read([PostgresStatement(EventStatements.epoch)], of: app, from: nil) { results in
+        return try await read([EventStatements.epoch()], of: app, from: nil) { results in
             EventCursor(epoch: try results[0][0].decode(0), app: app, position: horizon, id: 0)
         }
     }
 
     private func horizon() async throws -> (horizon: Int64, end: Int64) {
         try await storing {
-            let row = try await postgres.execute(PostgresStatement(EventStatements.horizon))[0]
+            let row = try await postgres.execute(EventStatements.horizon())[0]
             return (try row.decode(0), try row.decode(1))
         }
     }
@@ -68,7 +66,7 @@ public struct PostgresEventStore: EventStore {
         _ decode: ([PostgresResult]) throws -> Value
     ) async throws -> Value {
         try await resources.storing(app, refusing: EventRefusal.self) {
-            var results = try await postgres.execute(statements + [PostgresStatement(EventStatements.epoch)])
+            var results = try await postgres.execute(statements + [EventStatements.epoch()])
             guard let epoch = results.removeLast().first, try epoch.decode(1) else {
                 // A dump was restored under a running service. The next call finds the events adopted.
                 _ = try await postgres.execute(EventStatements.adoptRestoredEvents)

@@ -47,7 +47,7 @@ public struct PostgresInstallationStore: InstallationStore {
     public func installation(_ key: InstallationKey) async throws -> InstallationRecord? {
         try await resources.storing(key.app) {
             let results = try await resources.postgres.read([
-                PostgresStatement(InstallationStatements.read, key.app.rawValue, key.installID.rawValue),
+                InstallationStatements.read(key.app.rawValue, key.installID.rawValue),
                 TypedTokenStatements.sets(of: [key.installID], in: key.app),
             ])
             let tokens = try results[1].map { try TypedTokenStatements.decode($0, in: key.app).token }
@@ -67,21 +67,16 @@ public struct PostgresInstallationStore: InstallationStore {
 
     private func delete(_ deletion: Deletion, _ transaction: PostgresTransaction) async throws {
         let (app, installID) = (deletion.key.app, deletion.key.installID)
+        let checks = CredentialChecks([(deletion.credential, deletion.key, deletion.sessionTombstones)], in: app)
         let results = try await transaction.execute(
-            LockTimeoutStatements.of(.alone) + [
+            [
                 HolderStatements.lock(of: [installID], in: app),
-                PostgresStatement(InstallationStatements.lock, app.rawValue, [installID.rawValue]),
-                PostgresStatement(RegistrationStatements.now),
-            ]
-                + [deletion.credential.map { CredentialStatements.tombstones(of: $0, on: deletion.key, in: app) }]
-                .compactMap(\.self))
-        let stored = try results[2].first.map { try InstallationColumns.decode($0) }
-        let moment = try Moment(results[3])
-        if let credential = deletion.credential {
-            let tombstones = try Tombstones(results[4][0], of: credential, on: deletion.key, in: app)
-            let hasEnded = tombstones.hasEnded(
-                credential, on: deletion.key, in: app, remembering: deletion.sessionTombstones, at: moment.time)
-            guard !hasEnded else { throw DeletionRefusal.credentialEnded }
+                InstallationStatements.lock(app.rawValue, [installID.rawValue]), RegistrationStatements.now(),
+            ] + checks.statements, .alone)
+        let stored = try results[1].first.map { try InstallationColumns.decode($0) }
+        let moment = try Moment(results[2])
+        guard try checks.refusals(results[3...], at: moment.time).isEmpty else {
+            throw DeletionRefusal.credentialEnded
         }
         switch deletion.decision(on: stored?.installation, at: moment.time) {
         case .nothing: break
@@ -89,7 +84,7 @@ public struct PostgresInstallationStore: InstallationStore {
         case .delete(let event):
             guard let stored else { return }
             // The installation may have got another token while this transaction waited for its lock.
-            let locked = try results[1].map { try $0.decode(1, as: [UInt8].self) }
+            let locked = try results[0].map { try $0.decode(1, as: [UInt8].self) }
             guard stored.installation.tokenSHA256.map(locked.contains) ?? true else { throw LostRace() }
             var changes = ChangeSet(in: app, at: moment.time)
             changes.delete(stored)
@@ -111,11 +106,9 @@ public struct PostgresInstallationStore: InstallationStore {
     public func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage? {
         try await resources.storing(key.app) {
             let results = try await resources.postgres.read([
-                PostgresStatement(InstallationStatements.exists, key.app.rawValue, key.installID.rawValue),
+                InstallationStatements.exists(key.app.rawValue, key.installID.rawValue),
                 // One more row than requested shows whether another page follows.
-                PostgresStatement(
-                    SnapshotStatements.page, key.app.rawValue, key.installID.rawValue, before ?? .max,
-                    Int64(limit) + 1),
+                SnapshotStatements.page(key.app.rawValue, key.installID.rawValue, before ?? .max, Int64(limit) + 1),
             ])
             return results[0].isEmpty ? nil : try SnapshotPage(results[1], limit: limit, of: key.installID)
         }

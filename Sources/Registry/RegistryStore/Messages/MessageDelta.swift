@@ -31,9 +31,8 @@ struct MessageDelta: Sendable {
     func statement(in app: AppNumber) -> PostgresStatement? {
         guard !changes.isEmpty else { return nil }
         let (keys, counts) = (Array(changes.keys), Array(changes.values))
-        return PostgresStatement(
-            MessageSumStatements.append, app.rawValue, keys.map(\.message.rawValue), keys.map(\.cell),
-            keys.map { $0.minute?.postgres },
+        return MessageSumStatements.append(
+            app.rawValue, keys.map(\.message.rawValue), keys.map(\.cell), keys.map { $0.minute?.postgres },
             counts.map { Int32(clamping: $0.targeted) }, counts.map { Int32(clamping: $0.accepted) },
             counts.map { Int32(clamping: $0.failed) }, counts.map { Int32(clamping: $0.delivered) },
             counts.map { Int32(clamping: $0.opened) }, counts.map { Int32(clamping: $0.dismissed) })

@@ -41,7 +41,7 @@ public struct MessageFolder: Sendable {
 
     /// Folds each app's changes, also if the fold of an earlier app fails.
     func fold(_ batches: inout [AppNumber: FoldBatch]) async throws {
-        for row in try await postgres.execute(PostgresStatement(MessageSumStatements.waiting)) {
+        for row in try await postgres.execute(MessageSumStatements.waiting()) {
             let app = AppNumber(try row.decode(0))
             do {
                 try await fold(app, &batches[app, default: FoldBatch(max: Self.batch)])
@@ -56,13 +56,13 @@ public struct MessageFolder: Sendable {
         while isFull, !Task.isCancelled {
             let limit = batch.size
             let count: Int = try await batch.with { limit in
-                try await postgres.execute(MessageSumStatements.fold(app, limit: limit))[0].decode(0)
+                try await postgres.execute(MessageSumStatements.fold(app.rawValue, limit))[0].decode(0)
             }
             isFull = count >= limit
             batch.foldedSinceAdvance += count
             guard batch.foldedSinceAdvance >= Self.advanceAfter else { continue }
             let oldest: Int64 = try await postgres.execute(RollUpStatements.moment)[0].decode(0)
-            _ = try await postgres.execute(MessageSumStatements.advance(app, to: oldest))
+            _ = try await postgres.execute(MessageSumStatements.advance(app.rawValue, oldest))
             batch.foldedSinceAdvance = 0
         }
     }

@@ -26,8 +26,8 @@ enum MessageStatements {
         "SELECT coalesce(max(number), 0) FROM message WHERE app_id = $1")
 
     static func add(_ message: Message, to app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            addSQL, app.rawValue, message.number.rawValue, message.name.rawValue, message.content.title,
+        addSQL(
+            app.rawValue, message.number.rawValue, message.name.rawValue, message.content.title,
             message.content.labelsText, message.createdAt.postgres, message.expiresAt.postgres,
             message.content.isRecorded)
     }
@@ -41,8 +41,8 @@ enum MessageStatements {
         """)
 
     static func replace(_ message: Message, of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            replaceSQL, app.rawValue, message.number.rawValue, message.content.title, message.content.labelsText,
+        replaceSQL(
+            app.rawValue, message.number.rawValue, message.content.title, message.content.labelsText,
             message.expiresAt.postgres, message.content.isRecorded)
     }
 
@@ -55,13 +55,8 @@ enum MessageStatements {
         WHERE app_id = $1 AND number = $2
         """)
 
-    static func record(_ segments: [SegmentName], for message: MessageNumber, of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            recordSegmentsSQL, app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax))
-    }
-
-    /// POST …/audience/export and installations, with a message: records the segments of the filter.
-    private static let recordSegmentsSQL = PreparedSQL(
+    /// POST …/audience/export and installations, with a message: records up to `$4` segments of the filter.
+    static let record = PreparedSQL(
         """
         UPDATE message
         SET segments = ARRAY(SELECT DISTINCT name FROM unnest(segments || $3::text[]) AS name ORDER BY name LIMIT $4)

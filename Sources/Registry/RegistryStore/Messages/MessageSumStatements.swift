@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the sums of messages. `$1` is the app, `$2` the message.
+/// The SQL of the sums of messages. `$1` is the app, `$2` the message unless a comment says otherwise.
 package enum MessageSumStatements {
     private static let counters: [PostgresSQL] = ["targeted", "accepted", "failed", "delivered", "opened", "dismissed"]
     private static let list = counters.joined(separator: ", ")
@@ -44,12 +44,8 @@ package enum MessageSumStatements {
         "transaction_id >= coalesce((SELECT message_horizon FROM rollup_state WHERE app_id = \(sql: app)), 0)"
     }
 
-    static func counts(of message: MessageNumber, in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(countsSQL, app.rawValue, message.rawValue)
-    }
-
     /// GET …/messages/{message} (fine print 56): sums the counts of a message.
-    private static let countsSQL = PreparedSQL(
+    static let counts = PreparedSQL(
         """
         SELECT \(sql: totals), clock_timestamp()
         FROM (\(sql: cells("$1", "$2"))) AS c
@@ -104,15 +100,9 @@ package enum MessageSumStatements {
         }
     }
 
-    /// Returns the number of the bucket since 1970, its counts and the time.
-    static func timeline(
-        of message: MessageNumber, every interval: ISO8601Duration, in app: AppNumber
-    ) -> PostgresStatement {
-        PostgresStatement(timelineSQL, app.rawValue, message.rawValue, interval.seconds)
-    }
-
-    /// GET …/messages/{message}/timeline (fine print 56): sums the counts of buckets.
-    private static let timelineSQL = PreparedSQL(
+    /// GET …/messages/{message}/timeline (fine print 56): sums the counts of buckets of `$3` seconds.
+    /// Returns the number of the bucket since 1970, and its counts.
+    static let timeline = PreparedSQL(
         """
         SELECT floor(extract(epoch FROM m.minute) / $3::bigint)::bigint, sum(m.delivered)::bigint,
             sum(m.opened)::bigint, sum(m.dismissed)::bigint
@@ -147,13 +137,9 @@ package enum MessageSumStatements {
             SELECT FROM message_delta d WHERE d.app_id = s.app_id AND d.transaction_id >= s.message_horizon)
         """)
 
-    /// Returns how many changes were folded. Concurrent services fold different changes.
-    package static func fold(_ app: AppNumber, limit: Int) -> PostgresStatement {
-        PostgresStatement(foldSQL, app.rawValue, Int64(limit))
-    }
-
-    /// Service, every second; clean-up: adds changes to the sums of messages.
-    private static let foldSQL = PreparedSQL(
+    /// Service, every second; clean-up: adds up to `$2` changes to the sums of messages.
+    /// Returns how many were folded. Concurrent services fold different changes.
+    package static let fold = PreparedSQL(
         """
         WITH taken AS MATERIALIZED (
             DELETE FROM message_delta d
@@ -175,16 +161,10 @@ package enum MessageSumStatements {
         SELECT count(*) FROM taken
         """)
 
-    /// Moves the horizon to the first transaction with a change, or to the oldest one that was running before: it may
-    /// still write changes. A fold of the roll-up that has locked the row goes first.
-    ///
-    /// - Parameter oldest: of `RollUpStatements.moment`.
-    package static func advance(_ app: AppNumber, to oldest: Int64) -> PostgresStatement {
-        PostgresStatement(advanceSQL, app.rawValue, oldest)
-    }
-
-    /// Service, every second; clean-up: stores from which transaction on changes are folded.
-    private static let advanceSQL = PreparedSQL(
+    /// Service, every second; clean-up: stores from which transaction on changes are folded: the first one with a
+    /// change, or the oldest one that was running before (`$2`, of `RollUpStatements.moment`), because it may still
+    /// write changes. A fold of the roll-up that has locked the row goes first.
+    package static let advance = PreparedSQL(
         """
         UPDATE rollup_state SET message_horizon = greatest(message_horizon, least($2, (
             SELECT min(transaction_id) FROM message_delta WHERE app_id = $1 AND \(sql: isBehindHorizon(of: "$1")))))

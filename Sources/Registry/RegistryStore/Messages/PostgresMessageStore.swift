@@ -31,10 +31,8 @@ public struct PostgresMessageStore: MessageStore {
         try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
                 let found = try await transaction.execute(
-                    [
-                        PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue),
-                        PostgresStatement(MessageStatements.newest, app.rawValue),
-                    ] + LockTimeoutStatements.of(.alone))
+                    [MessageStatements.read(app.rawValue, name.rawValue), MessageStatements.newest(app.rawValue)],
+                    .alone)
                 if let known = try found[0].first.map(Message.init) {
                     let message = Message(
                         number: known.number, name: name, content: content, createdAt: known.createdAt,
@@ -53,7 +51,7 @@ public struct PostgresMessageStore: MessageStore {
 
     public func message(_ name: MessageName, of app: AppNumber) async throws -> Message? {
         try await resources.storing(app) {
-            try await postgres.read(PostgresStatement(MessageStatements.read, app.rawValue, name.rawValue))
+            try await postgres.read(MessageStatements.read(app.rawValue, name.rawValue))
                 .first.map(Message.init)
         }
     }
@@ -61,7 +59,7 @@ public struct PostgresMessageStore: MessageStore {
     public func messages(named names: [MessageName], of app: AppNumber) async throws -> [MessageName: Message] {
         try await resources.storing(app) {
             try await postgres.read(
-                PostgresStatement(MessageStatements.readAll, app.rawValue, names.map(\.rawValue))
+                MessageStatements.readAll(app.rawValue, names.map(\.rawValue))
             ).reduce(into: [:]) { messages, row in
                 let message = try Message(row)
                 messages[message.name] = message
@@ -72,8 +70,7 @@ public struct PostgresMessageStore: MessageStore {
     public func messages(of app: AppNumber, before: MessageNumber?, limit: Int) async throws -> [Message] {
         try await resources.storing(app) {
             try await postgres.read(
-                PostgresStatement(
-                    MessageStatements.list, app.rawValue, before?.rawValue ?? Int64.max, Int64(limit))
+                MessageStatements.list(app.rawValue, before?.rawValue ?? Int64.max, Int64(limit))
             ).map(Message.init)
         }
     }
@@ -82,7 +79,9 @@ public struct PostgresMessageStore: MessageStore {
         _ segments: [SegmentName], for message: MessageNumber, of app: AppNumber
     ) async throws {
         try await resources.storing(app) {
-            _ = try await postgres.executePatiently(MessageStatements.record(segments, for: message, of: app))
+            _ = try await postgres.executePatiently(
+                MessageStatements.record(
+                    app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax)))
         }
     }
 }
@@ -106,7 +105,7 @@ extension PostgresMessageStore {
         let write = TargetWrite(targets, for: message, of: app, at: now)
         try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
-                _ = try await transaction.execute(LockTimeoutStatements.of(.alone))
+                _ = try await transaction.execute([], .alone)
                 let last = try await write.run(transaction)
                 try await transaction.commit(after: last.map { [$0] } ?? [])
             }
@@ -120,10 +119,9 @@ extension PostgresMessageStore {
         guard !distinct.isEmpty else { return [] }
         let isCounted = try await resources.storing(app) {
             try await postgres.withTransaction(attemptsMax: Self.targetAttemptsMax) { transaction in
-                let first = LockTimeoutStatements.of(.alone)
-                let rows = try await transaction.execute(
-                    first + [ReceiptStatements.countRemembered(event, at: distinct, for: message, of: app)])[
-                        first.count]
+                let count = ReceiptStatements.countRemembered(
+                    app.rawValue, message.rawValue, distinct.map(\.rawValue), event.rawValue)
+                let rows = try await transaction.execute([count], .alone)[0]
                 var (isCounted, delta) = ([InstallationHash: Bool](), MessageDelta())
                 for row in rows {
                     let installation = InstallationHash(try row.decode(0))
@@ -147,10 +145,8 @@ extension PostgresMessageStore {
     ) async throws -> InstallationCells {
         try await resources.storing(app) {
             let results = try await postgres.execute([
-                PostgresStatement(
-                    ReceiptStatements.holders, app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256)
-                ),
-                PostgresStatement(ReceiptStatements.installations, app.rawValue, ids.map(\.rawValue)),
+                ReceiptStatements.holders(app.rawValue, addresses.map(\.provider.rawValue), addresses.map(\.sha256)),
+                ReceiptStatements.installations(app.rawValue, ids.map(\.rawValue)),
             ])
             var holders: [TokenAddress: InstallationCells.Entry] = [:]
             for row in results[0] {
@@ -174,7 +170,7 @@ extension PostgresMessageStore {
         of message: MessageNumber, in app: AppNumber
     ) async throws -> (asOf: Timestamp, counts: MessageCounts) {
         try await resources.storing(app) {
-            let row = try await postgres.read(MessageSumStatements.counts(of: message, in: app))[0]
+            let row = try await postgres.read(MessageSumStatements.counts(app.rawValue, message.rawValue))[0]
             return (Timestamp(try row.decode(6)), try MessageCounts(row, from: 0))
         }
     }
@@ -201,7 +197,7 @@ extension PostgresMessageStore {
             let asOf = Timestamp.now()
             var counts = [MessageCounts](repeating: MessageCounts(), count: buckets.count)
             for row in try await postgres.execute(
-                MessageSumStatements.timeline(of: message, every: buckets.interval, in: app))
+                MessageSumStatements.timeline(app.rawValue, message.rawValue, buckets.interval.seconds))
             {
                 let seconds = try row.decode(0, as: Int64.self) * buckets.interval.seconds
                 let bucket = buckets.bucket(of: Timestamp(microseconds: seconds * 1_000_000))
@@ -219,7 +215,8 @@ extension PostgresMessageStore {
     ) async throws -> [UndeliveredTarget] {
         try await resources.storing(app) {
             try await postgres.read(
-                ReceiptStatements.undelivered(message, of: app, until: time, after: after, limit: limit)
+                ReceiptStatements.undelivered(
+                    app.rawValue, message.rawValue, time.postgres, after?.rawValue ?? Int64.min, Int64(limit))
             ).map { row in
                 UndeliveredTarget(
                     installation: InstallationHash(try row.decode(0)), installID: try row.decode(1),

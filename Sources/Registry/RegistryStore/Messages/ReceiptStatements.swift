@@ -8,9 +8,9 @@ enum ReceiptStatements {
     /// Returns the message, the installation, the added events and the cell of each row that gets a new event. The cell
     /// of a row is that of its first receipt.
     static func count(_ rows: [ReceiptBatch.Row], of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            countSQL, app.rawValue, rows.map(\.message.rawValue), rows.map(\.installation.rawValue),
-            rows.map(\.events.rawValue), rows.map(\.cell))
+        countSQL(
+            app.rawValue, rows.map(\.message.rawValue), rows.map(\.installation.rawValue), rows.map(\.events.rawValue),
+            rows.map(\.cell))
     }
 
     /// POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts.
@@ -34,8 +34,8 @@ enum ReceiptStatements {
     static func target(
         _ targets: [MessageTarget], for message: MessageNumber, of app: AppNumber, rememberedAt time: Timestamp?
     ) -> PostgresStatement {
-        PostgresStatement(
-            targetSQL, app.rawValue, message.rawValue, targets.map(\.installation.rawValue), targets.map(\.cell),
+        targetSQL(
+            app.rawValue, message.rawValue, targets.map(\.installation.rawValue), targets.map(\.cell),
             targets.map { time == nil ? nil : $0.installID }, targets.map { time == nil ? nil : $0.userID },
             time?.postgres)
     }
@@ -60,16 +60,9 @@ enum ReceiptStatements {
         RETURNING r.installation, r.added
         """)
 
-    /// `$4` is the event. Returns the installation, the added event and the cell of each remembered target.
-    static func countRemembered(
-        _ event: MessageEvents, at installations: [InstallationHash], for message: MessageNumber, of app: AppNumber
-    ) -> PostgresStatement {
-        PostgresStatement(
-            countRememberedSQL, app.rawValue, message.rawValue, installations.map(\.rawValue), event.rawValue)
-    }
-
-    /// POST …/accepted and …/feedback (fine print 74): adds an event of remembered targets.
-    private static let countRememberedSQL = PreparedSQL(
+    /// POST …/accepted and …/feedback (fine print 74): adds the event `$4` of remembered targets.
+    /// Returns the installation, the added event and the cell of each.
+    static let countRemembered = PreparedSQL(
         """
         UPDATE receipt r SET events = r.events | $4::smallint, added = $4::smallint & ~r.events
         FROM unnest($3::bigint[]) AS k (installation)
@@ -96,15 +89,9 @@ enum ReceiptStatements {
 
     // MARK: Reading
 
-    static func undelivered(
-        _ message: MessageNumber, of app: AppNumber, until time: Timestamp, after: InstallationHash?, limit: Int
-    ) -> PostgresStatement {
-        PostgresStatement(
-            undeliveredSQL, app.rawValue, message.rawValue, time.postgres, after?.rawValue ?? Int64.min, Int64(limit))
-    }
-
-    /// GET …/messages/{message}/undelivered (fine print 76): reads targets without a delivery.
-    private static let undeliveredSQL = PreparedSQL(
+    /// GET …/messages/{message}/undelivered (fine print 76): reads up to `$5` targets without a delivery to
+    /// which the message was handed out until `$3`, after the installation `$4`.
+    static let undelivered = PreparedSQL(
         """
         SELECT r.installation, r.install_id, r.user_id, i.state::text
         FROM receipt r LEFT JOIN installation i ON i.app_id = $1 AND i.install_id = r.install_id

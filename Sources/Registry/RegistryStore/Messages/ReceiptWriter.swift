@@ -1,11 +1,8 @@
 import PostgresClient
 import PushRegistry
-import Synchronization
 
 /// The counts of one call, which may share a transaction with the counts of other calls.
 struct ReceiptWrite: BatchedWrite {
-    private static let created = Atomic<Int>(0)
-
     enum Content: Sendable {
         case reports([ReceiptReport])
         /// The number of rows that were handed out, by cell.
@@ -13,8 +10,8 @@ struct ReceiptWrite: BatchedWrite {
     }
 
     let app: AppNumber
-    /// Unique, so any writes may share a transaction: it merges the rows of one installation.
-    let key = Self.created.wrappingAdd(1, ordering: .relaxed).newValue
+    /// Any writes may share a transaction: it merges the rows of one installation.
+    let key = UniqueKey()
     let content: Content
 
     typealias Outcome = [Bool]
@@ -39,9 +36,8 @@ struct ReceiptWriter: Sendable {
         return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
             if !rows.isEmpty {
-                let first = LockTimeoutStatements.of(patience)
-                let results = try await transaction.execute(first + [ReceiptStatements.count(rows, of: app)])
-                additions = try Self.additions(results[first.count])
+                let results = try await transaction.execute([ReceiptStatements.count(rows, of: app)], patience)
+                additions = try Self.additions(results[0])
             }
             var delta = receipts.delta(additions)
             for case .handedOut(let counts, let message) in batch.lazy.map(\.content) {

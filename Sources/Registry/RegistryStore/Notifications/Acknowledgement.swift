@@ -28,9 +28,8 @@ struct AcknowledgementWriter: Sendable {
         try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             _ = try await transaction.commit(
                 after: LockTimeoutStatements.of(patience) + [
-                    PostgresStatement(
-                        NotificationStatements.acknowledge, batch[0].app.rawValue, ids, epochs, numbers),
-                    PostgresStatement(NotificationStatements.forget, batch[0].app.rawValue, ids, epochs, numbers),
+                    NotificationStatements.acknowledge(batch[0].app.rawValue, ids, epochs, numbers),
+                    NotificationStatements.forget(batch[0].app.rawValue, ids, epochs, numbers),
                 ])
         }
         return batch.map { _ in .success(()) }

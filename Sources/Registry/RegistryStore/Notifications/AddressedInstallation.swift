@@ -13,8 +13,7 @@ struct AddressedInstallation: Sendable {
     let isReachable: Bool
     let userID: UserID?
     let cell: Int64
-    /// The numbers of topics that were chosen, and the negative ones of those that were left.
-    private let topicCodes: [Int32]
+    private let topics: TopicChoices
 
     /// - Parameter row: of `NotificationStatements.ofInstallations` or `.ofUsers`, after the column of the addressee.
     init(_ row: PostgresRow) throws {
@@ -23,31 +22,22 @@ struct AddressedInstallation: Sendable {
         let provider: Provider = try reader.nextLabel()
         self.provider = provider
         token = try reader.next(String?.self).map { try Token($0, of: provider) }
-        let (p256dh, auth) = (try reader.next(String?.self), try reader.next(String?.self))
-        keys = if let p256dh, let auth { try WebPushKeys(p256dh: p256dh, auth: auth) } else { nil }
+        keys = try reader.nextKeys()
         (generation, epoch) = (try reader.next(), try reader.next())
         let reachability = Reachability(
-            state: try reader.nextLabel(),
-            sessionExpiresAt: try reader.next(PostgresTimestamp?.self).map(Timestamp.init),
+            state: try reader.nextLabel(), sessionExpiresAt: try reader.nextTime(),
             settings: PackedSettings.decode(try reader.next()), provider: provider)
         isReachable = reachability.obstacles(at: try reader.nextTimestamp()).isEmpty
         userID = try reader.next(String?.self).map { try UserID($0) }
         cell = try reader.next()
-        topicCodes = try reader.next([Int32]?.self) ?? []
+        topics = try reader.nextChoices()
     }
 
     /// Nil if a push would not reach the installation, or if it is not subscribed to the topic.
     func target(about topic: Topic?) -> NotificationTarget? {
-        guard isReachable, let token, topic.map(isSubscribed) ?? true else { return nil }
+        guard isReachable, let token, topic.map({ $0.isSubscribed(by: topics[$0.number]) }) ?? true else { return nil }
         return NotificationTarget(
             installID: installID, token: token, keys: keys, epoch: epoch, userID: userID, cell: cell)
-    }
-}
-
-extension AddressedInstallation {
-    private func isSubscribed(to topic: Topic) -> Bool {
-        let number = topic.number.rawValue
-        return topic.isSubscribed(by: topicCodes.contains(number) ? true : topicCodes.contains(-number) ? false : nil)
     }
 }
 
@@ -66,10 +56,8 @@ struct Addressees: Sendable {
             }
         }
         return [
-            PostgresStatement(NotificationStatements.ofInstallations, app.rawValue, ids.sorted()),
-            PostgresStatement(
-                NotificationStatements.ofUsers, app.rawValue, users.sorted(),
-                Int64(NotificationPost.installationsMax) + 1),
+            NotificationStatements.ofInstallations(app.rawValue, ids.sorted()),
+            NotificationStatements.ofUsers(app.rawValue, users.sorted(), Int64(NotificationPost.installationsMax) + 1),
         ]
     }
 

@@ -89,10 +89,6 @@ enum NotificationStatements {
         JOIN notification_dedup d ON d.app_id = $1 AND d.install_id = k.install_id AND d.dedup_id = k.dedup_id
         """)
 
-    /// POST …/notifications: reads the time, under the locks.
-    static let now = PreparedSQL(
-        "SELECT clock_timestamp()")
-
     /// POST …/notifications (fine print 61): writes the last number.
     static let advance = PreparedSQL(
         """
@@ -233,6 +229,6 @@ enum EndedEpochs {
         return [
             NotificationStatements.deleteCounters, NotificationStatements.deleteWaiting,
             NotificationStatements.deleteRemembered,
-        ].map { PostgresStatement($0, app.rawValue, ids) }
+        ].map { $0(app.rawValue, ids) }
     }
 }

@@ -5,24 +5,11 @@ import PushRegistry
 struct PendingPost: BatchedWrite {
     typealias Outcome = [PostedNotification]
 
+    let post: NotificationPost
     /// Any two posts may share a transaction: posts to one installation are numbered in the order of the batch.
-    final class Content: Sendable {
-        let post: NotificationPost
+    let key = UniqueKey()
 
-        init(_ post: NotificationPost) {
-            self.post = post
-        }
-    }
-
-    private let content: Content
-
-    init(_ post: NotificationPost) {
-        content = Content(post)
-    }
-
-    var post: NotificationPost { content.post }
-    var app: AppNumber { content.post.app }
-    var key: ObjectIdentifier { ObjectIdentifier(content) }
+    var app: AppNumber { post.app }
 }
 
 /// Writes a batch of posts, all of one app, as one transaction of three round trips (R15). It reads the addressees
@@ -51,9 +38,8 @@ struct NotificationWriter: Sendable {
         _ posts: [NotificationPost], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<[PostedNotification], any Error>] {
         let app = posts[0].app
-        let setUp = LockTimeoutStatements.of(patience)
-        let found = try await transaction.execute(setUp + Addressees.statements(of: posts, in: app))
-        let addressees = try Addressees(Array(found[setUp.count...]))
+        let addressees = try Addressees(
+            try await transaction.execute(Addressees.statements(of: posts, in: app), patience))
         let targets = posts.map { post in
             Result { () throws(NotificationRefusal) in try addressees.targets(of: post) }
         }
@@ -112,17 +98,15 @@ struct LockedBoxes {
     func reads(in app: AppNumber) -> [PostgresStatement] {
         let (ids, numbers) = (epochs.map(\.installID.rawValue), epochs.map(\.epoch))
         let reads = [
-            PostgresStatement(NotificationStatements.holdEpochs, app.rawValue, ids, numbers),
-            PostgresStatement(NotificationStatements.addCounters, app.rawValue, ids, numbers),
-            PostgresStatement(NotificationStatements.lockCounters, app.rawValue, ids, numbers),
-            PostgresStatement(NotificationStatements.waiting, app.rawValue, ids),
-            PostgresStatement(NotificationStatements.now),
+            NotificationStatements.holdEpochs(app.rawValue, ids, numbers),
+            NotificationStatements.addCounters(app.rawValue, ids, numbers),
+            NotificationStatements.lockCounters(app.rawValue, ids, numbers),
+            NotificationStatements.waiting(app.rawValue, ids),
+            RegistrationStatements.time(),
         ]
         guard !dedups.isEmpty else { return reads }
         return reads + [
-            PostgresStatement(
-                NotificationStatements.remembered, app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID)
-            )
+            NotificationStatements.remembered(app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID))
         ]
     }
 
@@ -199,25 +183,22 @@ struct LockedBoxes {
         return [
             changed.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.advance, app.rawValue, changed.map(\.0), changed.map(\.1.last),
-                    changed.map(\.1.dropped)),
+                : NotificationStatements.advance(
+                    app.rawValue, changed.map(\.0), changed.map(\.1.last), changed.map(\.1.dropped)),
             removed.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.remove, app.rawValue, removed.map(\.0), removed.map(\.1)),
+                : NotificationStatements.remove(app.rawValue, removed.map(\.0), removed.map(\.1)),
             added.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.add, app.rawValue, added.map(\.0), added.map(\.1.number),
-                    added.map(\.2.payload), added.map(\.1.collapseID),
-                    added.map { _ in now.postgres }, added.map(\.1.expiresAt.postgres)),
+                : NotificationStatements.add(
+                    app.rawValue, added.map(\.0), added.map(\.1.number), added.map(\.2.payload),
+                    added.map(\.1.collapseID), added.map { _ in now.postgres }, added.map(\.1.expiresAt.postgres)),
             remembered.isEmpty
                 ? nil
-                : PostgresStatement(
-                    NotificationStatements.remember, app.rawValue, remembered.map(\.0), remembered.map(\.1),
-                    remembered.map(\.2.issued.number), remembered.map(\.2.issued.previous),
-                    remembered.map(\.2.issued.receipt), remembered.map(\.2.expiresAt.postgres)),
+                : NotificationStatements.remember(
+                    app.rawValue, remembered.map(\.0), remembered.map(\.1), remembered.map(\.2.issued.number),
+                    remembered.map(\.2.issued.previous), remembered.map(\.2.issued.receipt),
+                    remembered.map(\.2.expiresAt.postgres)),
         ].compactMap(\.self)
     }
 }

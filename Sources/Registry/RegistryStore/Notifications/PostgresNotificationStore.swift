@@ -35,11 +35,11 @@ public struct PostgresNotificationStore: NotificationStore {
     /// is as large as a batch, and other posts would wait for its locks.
     public func post(_ post: NotificationPost) async throws -> [PostedNotification] {
         guard case .users(let users) = post.addressee, users.count > 1 else {
-            return try await posts.write(PendingPost(post))
+            return try await posts.write(PendingPost(post: post))
         }
         return try await resources.storing(post.app, refusing: NotificationRefusal.self) {
             try await resources.lone.withTurn(of: post.app) {
-                try await writer.write([PendingPost(post)], .alone)[0].get()
+                try await writer.write([PendingPost(post: post)], .alone)[0].get()
             }
         }
     }
@@ -56,9 +56,7 @@ public struct PostgresNotificationStore: NotificationStore {
         try await resources.storing(key.app) {
             // Reads one row more than requested: it shows whether another page follows.
             let rows = try await resources.postgres.read(
-                PostgresStatement(
-                    NotificationStatements.page, key.app.rawValue, key.installID.rawValue, epoch, number,
-                    Int64(limit) + 1))
+                NotificationStatements.page(key.app.rawValue, key.installID.rawValue, epoch, number, Int64(limit) + 1))
             return rows.isEmpty ? nil : try NotificationPage(rows, limit: limit)
         }
     }
@@ -78,7 +76,7 @@ private struct StateRead: BatchedRead {
     var app: AppNumber { key.app }
 
     static func statement(for reads: [Self], of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(NotificationStatements.states, app.rawValue, reads.map(\.key.installID.rawValue))
+        NotificationStatements.states(app.rawValue, reads.map(\.key.installID.rawValue))
     }
 
     static func findings(of reads: [Self], in rows: PostgresResult, at now: Timestamp) throws -> Results {
@@ -89,17 +87,9 @@ private struct StateRead: BatchedRead {
 extension NotificationState {
     /// - Parameter row: of `NotificationStatements.states`; the installation exists.
     fileprivate init(_ row: PostgresRow, at now: Timestamp) throws {
-        let owner = try row.decode(1, as: String?.self).map { userID in
-            Owner(
-                userID: try UserID(userID),
-                session: try row.decode(2, as: String?.self).map { sessionID in
-                    Owner.Session(
-                        id: try SessionID(sessionID),
-                        expiresAt: try row.decode(3, as: PostgresTimestamp?.self).map(Timestamp.init))
-                })
-        }
+        var reader = ColumnReader(row)
         self.init(
-            epoch: try row.decode(0), owner: owner,
+            epoch: try reader.next(), owner: try reader.nextOwner(),
             numbers: row.isNull(4) ? .none : try NotificationNumbers(row, from: 4), readAt: now)
     }
 }

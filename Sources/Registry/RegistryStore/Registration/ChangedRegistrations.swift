@@ -43,13 +43,11 @@ struct ChangedRegistrations {
         return [
             recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: recounted, step: -1, in: app),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: now),
-            changed.isEmpty
-                ? nil
-                : ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), of: app, at: now),
+            ChangedRow.layout.statement(RegistrationStatements.change, changed.map(\.row), of: app, at: now),
             touched.isEmpty
                 ? nil
-                : PostgresStatement(
-                    RegistrationStatements.touch, app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
+                : RegistrationStatements.touch(
+                    app.rawValue, now.postgres, touched.map(\.row.pending.key.rawValue),
                     touched.map(\.row.found.revision)),
             delta.statement(in: app),
             recounted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: recounted, step: 1, in: app),
@@ -67,9 +65,8 @@ struct ChangedRegistrations {
     private var delta: RollUpDelta {
         changed.reduce(into: RollUpDelta()) { delta, item in
             let (row, found) = (item.row, item.row.found)
-            delta.move(
-                from: found.cell, expiringAt: found.sessionExpiresAt, to: row.cell, expiringAt: row.sessionExpiresAt,
-                topics: found.topics)
+            delta.addActive(in: found.cell, expiringAt: found.sessionExpiresAt, topics: found.topics, step: -1)
+            delta.addActive(in: row.cell, expiringAt: row.sessionExpiresAt, topics: found.topics)
         }
     }
 

@@ -46,7 +46,7 @@ struct LockedRegistrations {
         let (sets, losers) = try await lockTypedTokens(after: &first, transaction)
         let tokens = tokenLocks(adding: added, and: crowd.candidates)
         let installations = installationLocks(and: losers + crowd.candidates)
-        let reads = [PostgresStatement(RegistrationStatements.now)] + sets + (guards?.reads ?? [])
+        let reads = [RegistrationStatements.now()] + sets + (guards?.reads ?? [])
         let results = try await transaction.execute(first + tokens + installations + reads)
         var rest = results.dropFirst(first.count)
         let locked = try lockedTokens(
@@ -57,7 +57,7 @@ struct LockedRegistrations {
         let others = try crowd.limits?.others(than: present, crowd.candidates, locked) ?? [:]
         rest = rest.dropFirst(installations.count)
         let moment = try Moment(rest.removeFirst())
-        let typed = sets.isEmpty ? nil : try TypedTokenLocks.sets(rest.removeFirst(), in: app, at: moment.time)
+        let typed = sets.isEmpty ? nil : try TypedTokenStatements.locked(rest.removeFirst(), in: app, at: moment.time)
         let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
         let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
@@ -95,7 +95,7 @@ struct LockedRegistrations {
         let bearers = batch.filter { $0.registration.tokens != nil }
         guard !bearers.isEmpty else { return ([], []) }
         let tokens = bearers.lazy.compactMap(\.registration.tokens).joined().map(\.address)
-        let losers = try await TypedTokenLocks(adding: tokens, in: app).holders(after: first, transaction)
+        let losers = try await TypedTokenStatements.lockHolders(of: tokens, in: app, after: first, transaction)
         first = []
         return ([TypedTokenStatements.sets(of: Array(Set(bearers.map(\.key) + losers)), in: app)], losers)
     }
@@ -113,9 +113,7 @@ struct LockedRegistrations {
         ).filter { known[$0] == nil }
         guard !owners.isEmpty else { return known }
         let users = Dictionary(uniqueKeysWithValues: owners.map { (UserDigest.sha256($0), $0) })
-        let rows = try await transaction.execute([
-            PostgresStatement(GuardStatements.users, app.rawValue, Array(users.keys))
-        ])[0]
+        let rows = try await transaction.execute([GuardStatements.users(app.rawValue, Array(users.keys))])[0]
         return try rows.map(RememberedUser.init).reduce(into: known) { known, user in
             if let id = users[user.sha256] { known[id] = user.choices }
         }
@@ -146,13 +144,13 @@ struct LockedRegistrations {
         if !losers.isEmpty { ids = Array(Set(ids + losers.map(\.rawValue))) }
         let keychainIDs = (creators + movers).compactMap(\.registration.snapshot.device.keychainID)
         guard !movers.isEmpty || !keychainIDs.isEmpty else {
-            return ids.isEmpty ? [] : [PostgresStatement(InstallationStatements.lock, app.rawValue, ids)]
+            return ids.isEmpty ? [] : [InstallationStatements.lock(app.rawValue, ids)]
         }
         let registrations = movers.map(\.registration)
         return [
-            PostgresStatement(
-                RegistrationStatements.lock, app.rawValue, ids, registrations.map(\.token.provider.rawValue),
-                registrations.map(\.tokenSHA256), keychainIDs)
+            RegistrationStatements.lock(
+                app.rawValue, ids, registrations.map(\.token.provider.rawValue), registrations.map(\.tokenSHA256),
+                keychainIDs)
         ]
     }
 

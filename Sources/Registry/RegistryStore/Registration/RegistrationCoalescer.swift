@@ -71,7 +71,11 @@ struct RegistrationWriter: Sendable {
         var outcomes: [Int: Result<RegistrationOutcome, any Error>] = [:]
         let changed = ChangedRegistrations(batch, cells: numbers)
         if case .batch = patience, !changed.isEmpty {
-            outcomes = try await unlessRaceIsLost { try await changed.write(postgres).mapValues { .success($0) } }
+            do {
+                outcomes = try await changed.write(postgres).mapValues { .success($0) }
+            } catch let error where error.isLostRace {
+                // Nothing was written. The rules decide about all of them.
+            }
         }
         let left = batch.indices.filter { outcomes[$0] == nil }
         guard !left.isEmpty else { return batch.indices.compactMap { outcomes[$0] } }
@@ -95,17 +99,6 @@ struct RegistrationWriter: Sendable {
                 batch, cells: numbers, patience: patience, isFirstAttempt: isFirstAttempt)
             isFirstAttempt = false
             return try await locked.write(transaction)
-        }
-    }
-
-    /// - Returns: nothing if a race was lost; then nothing was written.
-    private func unlessRaceIsLost(
-        _ write: () async throws -> [Int: Result<RegistrationOutcome, any Error>]
-    ) async throws -> [Int: Result<RegistrationOutcome, any Error>] {
-        do {
-            return try await write()
-        } catch let error where error.isLostRace {
-            return [:]
         }
     }
 }

@@ -35,11 +35,11 @@ struct RegistrationGuards {
     var reads: [PostgresStatement] {
         let bindings = Array(bindings)
         return [
-            PostgresStatement(
-                GuardStatements.installationLogouts, app.rawValue, bindings.map(\.key),
-                bindings.map(\.value.userSHA256), bindings.map { $0.value.on.sessionID?.rawValue }),
-            PostgresStatement(GuardStatements.users, app.rawValue, Array(users.keys)),
-        ] + (sessions.isEmpty ? [] : [PostgresStatement(GuardStatements.sessions, app.rawValue, sessions)])
+            GuardStatements.installationLogouts(
+                app.rawValue, bindings.map(\.key), bindings.map(\.value.userSHA256),
+                bindings.map { $0.value.on.sessionID?.rawValue }),
+            GuardStatements.users(app.rawValue, Array(users.keys)),
+        ] + (sessions.isEmpty ? [] : [GuardStatements.sessions(app.rawValue, sessions)])
     }
 
     /// The tombstones, and the users' choices about topics.

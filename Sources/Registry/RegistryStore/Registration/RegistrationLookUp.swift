@@ -29,7 +29,7 @@ struct RegistrationLookUp: BatchedRead {
     var app: AppNumber { sent.key.app }
 
     static func statement(for reads: [Self], of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(RegistrationStatements.lookUp, app.rawValue, reads.map(\.sent.key.installID.rawValue))
+        RegistrationStatements.lookUp(app.rawValue, reads.map(\.sent.key.installID.rawValue))
     }
 
     static func findings(of reads: [Self], in rows: PostgresResult, at now: Timestamp) throws -> Results {

@@ -23,6 +23,9 @@ package enum RegistrationStatements {
             nextval('token_event_id_seq')
         """)
 
+    /// POST …/feedback, POST …/notifications, calls by a user's JWT: reads the time alone.
+    static let time = PreparedSQL("SELECT clock_timestamp()")
+
     // MARK: Locks, in the order in which every transaction takes them: buckets, tokens, installations
 
     /// In the order of ids: the installations `$2`, the holders of the tokens `$3`, `$4` (R4), and the installations
@@ -96,9 +99,8 @@ package enum RegistrationStatements {
     package static func checkOrder(
         of installIDs: [String], in app: AppNumber, at moment: Moment, writing eventIDs: ClosedRange<Int64>
     ) -> PostgresStatement {
-        PostgresStatement(
-            checkOrder, app.rawValue, installIDs, moment.time.postgres, eventIDs.lowerBound, eventIDs.upperBound,
-            moment.position)
+        checkOrder(
+            app.rawValue, installIDs, moment.time.postgres, eventIDs.lowerBound, eventIDs.upperBound, moment.position)
     }
 
     /// PUT …/installations/{installId} (R12): checks that no event of a created id comes later.

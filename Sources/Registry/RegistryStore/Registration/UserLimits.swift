@@ -47,7 +47,7 @@ struct UserLimits {
         with guards: RegistrationGuards?, after first: [PostgresStatement], _ transaction: PostgresTransaction
     ) async throws -> [InstallID] {
         if !keepers.isEmpty {
-            let read = PostgresStatement(UserLimitStatements.owners, app.rawValue, keepers.keys.map(\.rawValue))
+            let read = UserLimitStatements.owners(app.rawValue, keepers.keys.map(\.rawValue))
             for row in try await transaction.execute([read])[0] {
                 let (id, user) = (try InstallID(row.decode(0)), try UserID(row.decode(1)))
                 owners[id] = user
@@ -57,8 +57,8 @@ struct UserLimits {
         let digests = users.keys.map(UserDigest.sha256) + (guards.map { Array($0.users.keys) } ?? [])
         let buckets = LockBuckets(users: digests, sessions: guards?.sessions ?? [], in: app).exclusive
         let found = Array(users)
-        let read = PostgresStatement(
-            UserLimitStatements.active, app.rawValue, found.map(\.key.rawValue),
+        let read = UserLimitStatements.active(
+            app.rawValue, found.map(\.key.rawValue),
             found.map { Int64($0.value.max + $0.value.count + Self.excessMax) })
         let rows = try await transaction.execute(first + [buckets, read])[first.count + 1]
         var oldest: [UserID: [InstallID]] = [:]

@@ -30,18 +30,11 @@ package struct RollUpDelta: Sendable {
             expiringAt: isActive ? installation.owner?.session?.expiresAt : nil, topics: installation.topics)
     }
 
-    /// Adds an active installation.
-    package mutating func addActive(in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices) {
-        add(Change(active: 1, installations: 1), in: cell, expiringAt: expiresAt, topics: topics)
-    }
-
-    /// Moves an active installation.
-    mutating func move(
-        from old: Int64, expiringAt oldExpiry: Timestamp?, to new: Int64, expiringAt newExpiry: Timestamp?,
-        topics: TopicChoices
+    /// Adds an active installation, or removes it.
+    package mutating func addActive(
+        in cell: Int64, expiringAt expiresAt: Timestamp?, topics: TopicChoices, step: Int64 = 1
     ) {
-        add(Change(active: -1, installations: -1), in: old, expiringAt: oldExpiry, topics: topics)
-        add(Change(active: 1, installations: 1), in: new, expiringAt: newExpiry, topics: topics)
+        add(Change(active: step, installations: step), in: cell, expiringAt: expiresAt, topics: topics)
     }
 
     private mutating func add(
@@ -62,9 +55,8 @@ package struct RollUpDelta: Sendable {
     package func statement(in app: AppNumber) -> PostgresStatement? {
         let rows = changes.filter { $0.value != Change() }
         guard !rows.isEmpty else { return nil }
-        return PostgresStatement(
-            RollUpDeltaStatements.append, app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell),
-            rows.map { $0.key.expiresAt?.postgres },
+        return RollUpDeltaStatements.append(
+            app.rawValue, rows.map(\.key.topic), rows.map(\.key.cell), rows.map { $0.key.expiresAt?.postgres },
             rows.map(\.value.active), rows.map(\.value.installations))
     }
 }

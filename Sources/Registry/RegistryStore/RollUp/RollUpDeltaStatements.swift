@@ -18,18 +18,12 @@ package enum RollUpDeltaStatements {
     /// - Parameters:
     ///   - app: an expression.
     ///   - rows: a SELECT of `topics`, `cell`, `expires_at`, `active` and `installations`.
-    ///   - choices: how the installations with a choice change, if that is not `installations`.
-    package static func insert(
-        into app: PostgresSQL = "$1", from rows: PostgresSQL, choices: PostgresSQL = "r.installations"
-    ) -> PostgresSQL {
+    package static func insert(into app: PostgresSQL = "$1", from rows: PostgresSQL) -> PostgresSQL {
         """
         INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
             SELECT \(sql: app), \(sql: transactionID), topic, cell, expires_at, sum(active), sum(installations)
             FROM (
-                SELECT topic, cell, expires_at, active, CASE WHEN topic = 0 THEN installations ELSE choices END
-                FROM (
-                    SELECT unnest(0 || r.topics), r.cell, r.expires_at, r.active, r.installations, \(sql: choices)
-                    FROM (\(sql: rows)) AS r) AS t (topic, cell, expires_at, active, installations, choices)
+                SELECT unnest(0 || r.topics), r.cell, r.expires_at, r.active, r.installations FROM (\(sql: rows)) AS r
             ) AS d (topic, cell, expires_at, active, installations)
             GROUP BY topic, cell, expires_at HAVING sum(active) <> 0 OR sum(installations) <> 0
         """
@@ -42,7 +36,7 @@ package enum RollUpDeltaStatements {
     ///
     /// - Parameter step: -1 before, 1 afterwards.
     package static func tokens(of ids: [InstallID], step: Int64, in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(tokensSQL, app.rawValue, ids.map(\.rawValue), step)
+        tokensSQL(app.rawValue, ids.map(\.rawValue), step)
     }
 
     private static let tokensSQL = PreparedSQL(

@@ -1,8 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// One transaction that folds an app's deltas into the cube, and sweeps its expired sessions. A value that returns the
-/// statements to send, so that a loop's connection and a blocking session drive the same steps.
+/// One transaction that folds an app's deltas into the cube, and sweeps its expired sessions.
 ///
 /// The transaction locks the app's row of `rollup_state`, so one fold runs at a time. If it fails, nothing has changed.
 public struct RollUpFold {
@@ -17,110 +16,78 @@ public struct RollUpFold {
         public var isFull = false
     }
 
-    private struct Lock {
-        let horizon: Int64
-        let folded: Int64
-        let marks: [Int64]
-        let isMarkDue: Bool
-        /// The oldest transaction that ran before the deltas were read.
-        let oldest: Int64
-        let transaction: Int64
-        /// The present time, or that of the last sweep if the clock was set back.
-        let time: PostgresTimestamp
-    }
-
-    private enum Phase {
-        case locking
-        case bounding(Lock)
-        case folding(Lock, horizon: Int64)
-        case finishing(removal: Int?, sweep: Int?)
-    }
-
     private let app: AppNumber
     private let batch: Int64
-    private var phase = Phase.locking
-    /// Nil if another session folds this app.
-    package private(set) var outcome: Outcome?
+    private let horizon: Int64
+    private let folded: Int64
+    private let marks: [Int64]
+    private let isMarkDue: Bool
+    /// The oldest transaction that ran before the deltas were read.
+    private let oldest: Int64
+    private let transaction: Int64
+    /// The present time, or that of the last sweep if the clock was set back.
+    private let time: PostgresTimestamp
 
-    package init(_ app: AppNumber, batch: Int) {
-        self.app = app
-        self.batch = Int64(batch)
-    }
-
-    /// The first unit to send.
-    package var first: [PostgresStatement] { [RollUpStatements.moment, RollUpStatements.lock(app)] }
-
-    /// The next unit after these results; nil at the end.
-    package mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        switch phase {
-        case .locking: return try lock(results)
-        case .bounding(let lock): return try bound(results, lock)
-        case .folding(let lock, let horizon): return try finish(results, lock, horizon)
-        case .finishing(let removal, let sweep):
-            if let removal { outcome?.removed = results[removal].affectedRows }
-            guard let sweep else { return nil }
-            let expiries: Int64 = try results[sweep][0].decode(0)
-            outcome?.expiries = Int(expiries)
-            if expiries >= batch { outcome?.isFull = true }
-            return nil
+    /// The steps of the transaction. They end with nil if another session folds this app.
+    package static func steps(_ app: AppNumber, batch: Int) -> Steps<Outcome?> {
+        .send([RollUpStatements.moment, RollUpStatements.lock(app)]) { results in
+            guard let state = results[1].first else { return .end(nil) }
+            return try RollUpFold(app, batch: Int64(batch), state, at: results[0][0]).bound
         }
     }
 
-    private mutating func lock(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        guard let state = results[1].first else { return nil }
-        let moment = try results[0][0]
+    private init(_ app: AppNumber, batch: Int64, _ state: PostgresRow, at moment: PostgresRow) throws {
+        (self.app, self.batch) = (app, batch)
+        (horizon, folded) = (try state.decode(0), try state.decode(1))
+        (marks, isMarkDue) = (try state.decode(2), try state.decode(3))
+        (oldest, transaction) = (try moment.decode(0), try moment.decode(1))
         let now: PostgresTimestamp = try moment.decode(2)
-        let lock = Lock(
-            horizon: try state.decode(0), folded: try state.decode(1), marks: try state.decode(2),
-            isMarkDue: try state.decode(3), oldest: try moment.decode(0), transaction: try moment.decode(1),
-            time: max(now, try state.decode(4, as: PostgresTimestamp?.self) ?? now))
-        outcome = Outcome()
-        phase = .bounding(lock)
-        return [
-            RollUpStatements.settings,
-            RollUpStatements.bound(app, from: lock.horizon, to: lock.oldest, batch: batch),
-        ]
+        time = max(now, try state.decode(4, as: PostgresTimestamp?.self) ?? now)
     }
 
-    private mutating func bound(_ results: [PostgresResult], _ lock: Lock) throws -> [PostgresStatement]? {
-        let row = try results[1][0]
-        outcome?.isFull = try row.decode(0, as: Int64.self) >= batch
-        // The horizon never goes back.
-        let horizon = max(lock.horizon, try row.decode(1, as: Int64.self))
-        phase = .folding(lock, horizon: horizon)
-        return [
-            RollUpStatements.fold(app, from: lock.horizon, to: horizon),
-            RollUpStatements.hasExpired(app, at: lock.time),
-        ]
+    private var bound: Steps<Outcome?> {
+        .send([
+            RollUpStatements.settings, RollUpStatements.bound(app, from: horizon, to: oldest, batch: batch),
+        ]) { results in
+            let row = try results[1][0]
+            // The horizon never goes back.
+            return fold(to: max(horizon, try row.decode(1)), isFull: try row.decode(0, as: Int64.self) >= batch)
+        }
     }
 
-    private mutating func finish(
-        _ results: [PostgresResult], _ lock: Lock, _ horizon: Int64
-    ) throws -> [PostgresStatement]? {
-        let row = try results[0][0]
-        let deltas: Int64 = try row.decode(0)
-        outcome?.deltas = Int(deltas)
-        let marks = lock.isMarkDue ? Array((lock.marks + [horizon]).suffix(RollUpStatements.marksMax)) : lock.marks
-        let hasExpired: Bool = try results[1][0].decode(0)
+    private func fold(to end: Int64, isFull: Bool) -> Steps<Outcome?> {
+        .send([
+            RollUpStatements.fold(app, from: horizon, to: end), RollUpStatements.hasExpired(app, at: time),
+        ]) { results in
+            let row = try results[0][0]
+            return try finish(
+                at: end, Outcome(deltas: try row.decode(0), isFull: isFull), emptyRows: row.decode(1),
+                emptyExpiries: row.decode(2), hasExpired: results[1][0].decode(0))
+        }
+    }
+
+    private func finish(
+        at end: Int64, _ outcome: Outcome, emptyRows: [String], emptyExpiries: [String], hasExpired: Bool
+    ) -> Steps<Outcome?> {
+        let marks = isMarkDue ? Array((marks + [end]).suffix(RollUpStatements.marksMax)) : marks
         var unit = [
             RollUpStatements.setState(
-                app, horizon: horizon, folded: lock.folded + deltas, marks: marks, isMarked: lock.isMarkDue,
-                sweptUntil: hasExpired ? lock.time : nil)
+                app, horizon: end, folded: folded + Int64(outcome.deltas), marks: marks, isMarked: isMarkDue,
+                sweptUntil: hasExpired ? time : nil)
         ]
-        let (rows, expiries) = (try row.decode(1, as: [String].self), try row.decode(2, as: [String].self))
-        if !rows.isEmpty { unit.append(RollUpStatements.remove(rows, app)) }
-        if !expiries.isEmpty { unit.append(RollUpStatements.removeExpiries(expiries, app)) }
-        var (removal, sweep): (Int?, Int?)
-        if let first = lock.marks.first, marks[0] > first {
-            removal = unit.count
-            unit.append(RollUpStatements.removeDeltas(app, from: first, to: marks[0]))
+        if !emptyRows.isEmpty { unit.append(RollUpStatements.remove(emptyRows, app)) }
+        if !emptyExpiries.isEmpty { unit.append(RollUpStatements.removeExpiries(emptyExpiries, app)) }
+        let isRemovalDue = self.marks.first.map { $0 < marks[0] } ?? false
+        if isRemovalDue { unit.append(RollUpStatements.removeDeltas(app, from: self.marks[0], to: marks[0])) }
+        let removal = unit.count - 1
+        if hasExpired { unit.append(RollUpStatements.sweep(app, until: time, batch: batch, by: transaction)) }
+        return .send(unit) { results in
+            var outcome = outcome
+            if isRemovalDue { outcome.removed = results[removal].affectedRows }
+            if hasExpired { outcome.expiries = try results[removal + 1][0].decode(0) }
+            if outcome.expiries >= Int(batch) { outcome.isFull = true }
+            return .end(outcome)
         }
-        if hasExpired {
-            sweep = unit.count
-            unit.append(RollUpStatements.sweep(app, until: lock.time, batch: batch, by: lock.transaction))
-        }
-        phase = .finishing(removal: removal, sweep: sweep)
-        return unit
     }
 }
 
@@ -138,10 +105,7 @@ extension RollUpFold {
         -> Outcome?
     {
         try await postgres.withTransaction { transaction in
-            var fold = RollUpFold(app, batch: batch)
-            var unit: [PostgresStatement]? = fold.first
-            while let statements = unit { unit = try fold.next(try await transaction.execute(statements)) }
-            return fold.outcome
+            try await steps(app, batch: batch).run { try await transaction.execute($0) }
         }
     }
 }

@@ -17,7 +17,8 @@ public struct RollUpFolder: Sendable {
         public var deltasMax = 50_000
         /// The same for expired sessions: each costs every count about a microsecond.
         public var expiriesMax = 5_000
-        /// How long fewer of both wait for a fold.
+        /// After this time since an app's newest mark (`rollup_state.marked_at`), fewer of both are folded, too, and
+        /// folded deltas are kept no longer.
         public var ageMax = Duration.seconds(60)
         /// The longest rest after folding.
         public var restMax = Duration.seconds(5)
@@ -48,7 +49,6 @@ public struct RollUpFolder: Sendable {
     /// Folds until it is cancelled, at most an eighth of the time: in a flood, registrations need the server more than
     /// audiences do, and larger batches cost less for each delta. A failure is retried in the next round.
     public func run() async {
-        var schedule = RollUpSchedule(limits)
         var batches: [AppNumber: FoldBatch] = [:]
         var isPrepared = false
         var removed = 0
@@ -59,7 +59,7 @@ public struct RollUpFolder: Sendable {
                     try await RollUpPreparation(postgres: postgres).run()
                     isPrepared = true
                 }
-                for app in schedule.due(try await waiting(), now: start) {
+                for app in try await due() {
                     removed +=
                         await apart(app) {
                             try await fold(app, &batches[app, default: FoldBatch(max: limits.batch)])
@@ -77,27 +77,20 @@ public struct RollUpFolder: Sendable {
         }
     }
 
-    private func waiting() async throws -> [RollUpSchedule.Waiting] {
-        let countMax = Int64(limits.deltasMax)
-        var rows: [PostgresRow] = []
-        if resources.isDistributed {
-            for row in try await postgres.execute(RollUpStatements.allApps) {
-                let app = AppNumber(try row.decode(0))
-                let statement = RollUpStatements.waiting(in: app, countMax: countMax)
-                rows +=
-                    await apart(app) {
-                        Array(try await postgres.execute(statement, timeout: Self.lookOnCitusTimeout))
-                    } ?? []
-            }
-        } else {
-            rows += try await postgres.execute(RollUpStatements.waiting(countMax: countMax))
+    /// The apps to fold.
+    func due() async throws -> [AppNumber] {
+        guard resources.isDistributed else { return try await apps(RollUpStatements.due(limits)) }
+        var due: [AppNumber] = []
+        for app in try await apps(RollUpStatements.allApps) {
+            due +=
+                await apart(app) { try await apps(RollUpStatements.due(limits, in: app), Self.lookOnCitusTimeout) }
+                ?? []
         }
-        return try rows.compactMap { row in
-            let waiting = RollUpSchedule.Waiting(
-                app: AppNumber(try row.decode(0)), deltas: try row.decode(1), expiries: try row.decode(2),
-                keeps: try row.decode(3))
-            return waiting.deltas + waiting.expiries > 0 || waiting.keeps ? waiting : nil
-        }
+        return due
+    }
+
+    private func apps(_ statement: PostgresStatement, _ timeout: Duration? = nil) async throws -> [AppNumber] {
+        try await postgres.execute(statement, timeout: timeout).map { AppNumber(try $0.decode(0)) }
     }
 
     /// An app whose fold fails, or whose node on Citus is away or hangs, does not keep others from being folded.
@@ -149,42 +142,5 @@ struct FoldBatch {
             size = Swift.max(1, size / 2)
             throw error
         }
-    }
-}
-
-/// When an app is folded: by amount and by age. Deltas do not have a time; their age is since they were first noticed.
-struct RollUpSchedule {
-    struct Waiting {
-        let app: AppNumber
-        let deltas: Int
-        /// Rows of expired sessions: a mass expiry is swept at once.
-        var expiries = 0
-        /// Whether folded deltas are kept too long.
-        var keeps = false
-    }
-
-    private let limits: RollUpFolder.Limits
-    private var noticed: [AppNumber: ContinuousClock.Instant] = [:]
-
-    init(_ limits: RollUpFolder.Limits) {
-        self.limits = limits
-    }
-
-    /// The apps to fold now. A due app counts as folded: if its fold fails, the next look-up finds it due again.
-    mutating func due(_ waiting: [Waiting], now: ContinuousClock.Instant) -> [AppNumber] {
-        var since: [AppNumber: ContinuousClock.Instant] = [:]
-        var due: [AppNumber] = []
-        for app in waiting {
-            let first = noticed[app.app] ?? now
-            if app.deltas >= limits.deltasMax || app.expiries >= limits.expiriesMax || app.keeps
-                || now - first >= limits.ageMax
-            {
-                due.append(app.app)
-            } else {
-                since[app.app] = first
-            }
-        }
-        noticed = since
-        return due
     }
 }

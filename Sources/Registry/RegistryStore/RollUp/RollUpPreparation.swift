@@ -13,16 +13,11 @@ struct RollUpPreparation {
         let names: [String] = try changed.map { try $0.decode(0) }
         guard !names.isEmpty else { return }
         for row in try await postgres.execute(RollUpPreparationStatements.apps(with: names)) {
-            try await assignCells(of: AppNumber(try row.decode(0)))
+            // Cells distinguish offsets only of unknown zones.
+            let assignment = RollUpCellAssignment(AppNumber(try row.decode(0)))
+            _ = try await assignment.steps.run { try await postgres.execute($0) }
         }
         _ = try await postgres.execute(RollUpPreparationStatements.forget(names))
-    }
-
-    /// Cells distinguish offsets only of unknown zones.
-    private func assignCells(of app: AppNumber) async throws {
-        var assignment = RollUpCellAssignment(app)
-        var unit: [PostgresStatement]? = assignment.first
-        while let statements = unit { unit = try assignment.next(try await postgres.execute(statements)) }
     }
 }
 

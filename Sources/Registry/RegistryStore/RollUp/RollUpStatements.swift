@@ -10,44 +10,26 @@ package enum RollUpStatements {
     private static let markInterval: PostgresSQL = "interval '1 minute'"
     static let marksMax = 10
 
-    /// An expression: deltas of transactions before it are folded.
-    private static func horizon(of app: PostgresSQL) -> PostgresSQL {
-        "coalesce((SELECT horizon FROM rollup_state WHERE app_id = \(sql: app)), 0)"
-    }
-
     /// Service, fold; clean-up; rebuild-rollup: lists the apps.
     package static let allApps = PostgresStatement("SELECT id FROM app WHERE deleting_since IS NULL ORDER BY id")
 
-    /// Returns each app with work, its numbers of waiting deltas and of expired sessions, and whether folded deltas are
-    /// kept too long. Of each, at most `countMax` are counted.
-    static func waiting(countMax: Int64) -> PostgresStatement {
-        """
-        SELECT id, w.* FROM app CROSS JOIN LATERAL (\(sql: waiting(in: "id", countMax: countMax))) AS w
-        WHERE deleting_since IS NULL AND (deltas + expiries > 0 OR keeps)
-        """
-    }
-
-    /// The same of one app: Citus joins no table with the rows of several apps.
-    static func waiting(in app: AppNumber, countMax: Int64) -> PostgresStatement {
-        "SELECT \(app.rawValue), w.* FROM (\(sql: waiting(in: "\(app.rawValue)", countMax: countMax))) AS w"
-    }
-
-    private static func waiting(in app: PostgresSQL, countMax: Int64) -> PostgresSQL {
-        """
-        SELECT (
-                SELECT count(*) FROM (
-                    SELECT FROM rollup_delta
-                    WHERE app_id = \(sql: app) AND transaction_id >= (\(sql: horizon(of: app)))
-                    LIMIT \(countMax)) AS d) AS deltas, (
-                SELECT count(*) FROM (
-                    SELECT FROM rollup_expiry WHERE app_id = \(sql: app) AND expires_at <= now()
-                    LIMIT \(countMax)) AS e) AS expiries,
-            EXISTS (
-                SELECT FROM rollup_state s
-                WHERE s.app_id = \(sql: app) AND \(sql: isMarkDue) AND EXISTS (
-                    SELECT FROM rollup_delta d WHERE d.app_id = \(sql: app)
-                        AND d.transaction_id >= s.marks[1] AND d.transaction_id < s.horizon)) AS keeps
-        """
+    /// Service, fold: lists the apps to fold.
+    ///
+    /// - Parameter app: nil for all apps. Citus joins no table with the rows of several apps.
+    static func due(_ limits: RollUpFolder.Limits, in app: AppNumber? = nil) -> PostgresStatement {
+        let (deltasMax, expiriesMax) = (Int64(limits.deltasMax), Int64(limits.expiriesMax))
+        let apps: PostgresSQL =
+            app.map { "s.app_id = \($0.rawValue)" } ?? "s.app_id IN (SELECT id FROM app WHERE deleting_since IS NULL)"
+        let deltas: PostgresSQL = "SELECT FROM rollup_delta d WHERE d.app_id = s.app_id AND d.transaction_id"
+        let expiries: PostgresSQL = "SELECT FROM rollup_expiry e WHERE e.app_id = s.app_id AND e.expires_at <= now()"
+        return """
+            SELECT s.app_id FROM rollup_state s
+            WHERE \(sql: apps) AND (
+                s.marked_at NOT BETWEEN now() - \(limits.ageMax / .seconds(1)) * interval '1 second' AND now()
+                    AND (EXISTS (\(sql: deltas) >= least(s.marks[1], s.horizon)) OR EXISTS (\(sql: expiries)))
+                OR (SELECT count(*) FROM (\(sql: deltas) >= s.horizon LIMIT \(deltasMax)) AS d) >= \(deltasMax)
+                OR (SELECT count(*) FROM (\(sql: expiries) LIMIT \(expiriesMax)) AS e) >= \(expiriesMax))
+            """
     }
 
     /// A condition on rollup_state. A clock that was set back delays no mark.

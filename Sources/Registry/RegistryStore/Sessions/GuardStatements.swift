@@ -105,8 +105,8 @@ package enum GuardStatements {
     ) -> PostgresStatement {
         let sorted = Dictionary(sessions.map { ($0.id.rawValue, $0.userID) }, uniquingKeysWith: { first, _ in first })
             .sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        return PostgresStatement(
-            leaveSessions, app.rawValue, moment.number, moment.time.postgres, sorted.map(\.key),
+        return leaveSessions(
+            app.rawValue, moment.number, moment.time.postgres, sorted.map(\.key),
             sorted.map { UserDigest.sha256($0.value) })
     }
 
@@ -124,8 +124,8 @@ package enum GuardStatements {
     static func remember(_ tombstones: [Tombstones.OnInstallation], in app: AppNumber, at now: Timestamp)
         -> PostgresStatement
     {
-        PostgresStatement(
-            addInstallationLogouts, app.rawValue, now.postgres, tombstones.map(\.key.installID.rawValue),
+        addInstallationLogouts(
+            app.rawValue, now.postgres, tombstones.map(\.key.installID.rawValue),
             tombstones.map { UserDigest.sha256($0.userID) }, tombstones.map { $0.sessionID?.rawValue ?? "" })
     }
 

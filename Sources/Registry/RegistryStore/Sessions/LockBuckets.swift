@@ -40,8 +40,8 @@ package struct LockBuckets {
         (Int32(digest[0]) << 8 | Int32(digest[1])) % count
     }
 
-    package var shared: PostgresStatement { PostgresStatement(LockBucketStatements.share, app.rawValue, buckets) }
-    package var exclusive: PostgresStatement { PostgresStatement(LockBucketStatements.lock, app.rawValue, buckets) }
+    package var shared: PostgresStatement { LockBucketStatements.share(app.rawValue, buckets) }
+    package var exclusive: PostgresStatement { LockBucketStatements.lock(app.rawValue, buckets) }
 }
 
 /// The SQL of `LockBuckets`. `$1` is the app, `$2` are the buckets in ascending order.

@@ -7,8 +7,7 @@ enum SnapshotStatements {
     static func keep(
         _ installations: [(id: InstallID, revision: Int64)], in app: AppNumber, at time: Timestamp
     ) -> PostgresStatement {
-        PostgresStatement(
-            keep, app.rawValue, time.postgres, installations.map(\.id.rawValue), installations.map(\.revision))
+        keep(app.rawValue, time.postgres, installations.map(\.id.rawValue), installations.map(\.revision))
     }
 
     /// PUT …/installations/{id} (R2): copies the snapshots that the same transaction replaces afterwards, if it finds
@@ -40,12 +39,8 @@ enum SnapshotStatements {
     /// Above the ids of all that were replaced.
     private static let presentID: PostgresSQL = "9223372036854775806::bigint"
 
-    static func delete(of installIDs: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(deleteSQL, app.rawValue, installIDs.map(\.rawValue))
-    }
-
     /// DELETE …/installations/{installId}, DELETE …/users/{userId}: deletes replaced snapshots.
-    private static let deleteSQL = PreparedSQL(
+    static let delete = PreparedSQL(
         """
         DELETE FROM settings_snapshot s USING unnest($2::text[]) AS k (install_id)
         WHERE s.app_id = $1 AND s.install_id = k.install_id

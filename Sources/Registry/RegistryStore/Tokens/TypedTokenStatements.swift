@@ -6,8 +6,27 @@ package enum TypedTokenStatements {
     // MARK: Reading
 
     /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
-    static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(holdersSQL, app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+    private static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
+        holdersSQL(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+    }
+
+    /// Begins a transaction that changes sets of typed tokens. It locks the buckets of the tokens that it adds, after
+    /// those of users and sessions, and finds their holders. Then it locks these installations, and reads the sets. So
+    /// no two installations get one token (R1), and whoever loses one is locked.
+    ///
+    /// - Parameter first: what comes before, in the same round trip.
+    /// - Returns: the installations that have a token. They may lose it before they are locked, but no other one gets
+    ///   it.
+    static func lockHolders(
+        of tokens: some Sequence<TypedTokenAddress>, in app: AppNumber, after first: [PostgresStatement],
+        _ transaction: PostgresTransaction
+    ) async throws -> [InstallID] {
+        let tokens = Array(Set(tokens))
+        let locks =
+            tokens.isEmpty ? [] : [LockBuckets(tokens: tokens, in: app).exclusive, holders(of: tokens, in: app)]
+        guard !(first + locks).isEmpty else { return [] }
+        let results = try await transaction.execute(first + locks)
+        return tokens.isEmpty ? [] : try results[results.count - 1].map { try InstallID($0.decode(0)) }
     }
 
     private static let holdersSQL = PreparedSQL(
@@ -21,7 +40,7 @@ package enum TypedTokenStatements {
 
     /// The sets of installations, in any order. Expired tokens are among them.
     package static func sets(of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(setsSQL, app.rawValue, ids.map(\.rawValue))
+        setsSQL(app.rawValue, ids.map(\.rawValue))
     }
 
     private static let setsSQL = PreparedSQL(
@@ -34,26 +53,31 @@ package enum TypedTokenStatements {
         """
 
     package static func decode(
-        _ row: PostgresRow, from first: Int = 0, in app: AppNumber
+        _ row: PostgresRow, in app: AppNumber
     ) throws -> (holder: InstallationKey, token: TypedToken) {
-        var reader = ColumnReader(row, from: first)
+        var reader = ColumnReader(row)
         let holder = InstallationKey(app: app, installID: try InstallID(reader.next()))
         let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
         let provider: Provider = try reader.nextLabel()
         let (text, sha256) = (try Token(reader.next(), of: provider), try reader.next([UInt8].self))
-        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.next(PostgresTimestamp?.self))
-        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.next(PostgresTimestamp?.self))
+        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.nextTime())
+        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.nextTime())
         let token = TypedToken(
-            key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt.map(Timestamp.init),
-            heldAt: isHeld ? heldAt.map(Timestamp.init) ?? receivedAt : nil)
+            key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt,
+            heldAt: isHeld ? heldAt ?? receivedAt : nil)
         return (holder, token)
+    }
+
+    /// - Parameter rows: of `sets`, read when the installations were locked.
+    static func locked(_ rows: PostgresResult, in app: AppNumber, at now: Timestamp) throws -> LockedTokens {
+        LockedTokens(try rows.map { try decode($0, in: app) }, now: now)
     }
 
     // MARK: Writing
 
     /// Deletes all tokens of these kinds: the binding to which they belonged has ended.
     static func end(_ kinds: [TokenKind], of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
-        PostgresStatement(endSQL, app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
+        endSQL(app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
     }
 
     private static let endSQL = PreparedSQL(
@@ -66,10 +90,8 @@ package enum TypedTokenStatements {
     static func write(_ changes: [LockedTokens.Change], in app: AppNumber) -> [PostgresStatement] {
         let removed = changes.flatMap { change in change.removed.map { (change.key.installID.rawValue, $0) } }
         let written = changes.flatMap { change in change.written.map { Row(holder: change.key, token: $0) } }
-        let remove = PostgresStatement(
-            removeSQL, app.rawValue, removed.map(\.0), removed.map(\.1.kind.rawValue), removed.map(\.1.name))
-        return (removed.isEmpty ? [] : [remove])
-            + (written.isEmpty ? [] : [Row.layout.statement(putSQL, written, of: app)])
+        let remove = removeSQL(app.rawValue, removed.map(\.0), removed.map(\.1.kind.rawValue), removed.map(\.1.name))
+        return [removed.isEmpty ? nil : remove, Row.layout.statement(putSQL, written, of: app)].compactMap(\.self)
     }
 
     private static let removeSQL = PreparedSQL(

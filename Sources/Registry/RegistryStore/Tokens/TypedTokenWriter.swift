@@ -9,27 +9,23 @@ struct TypedTokenWriter {
 
     /// - Throws: `TypedTokenRefusal`, `PostgresError`: nothing was written.
     func write(_ transaction: PostgresTransaction) async throws -> TypedTokenOutcome {
-        let losers = try await TypedTokenLocks(adding: [change.added].compactMap(\.self), in: app)
-            .holders(after: LockTimeoutStatements.of(.alone), transaction)
+        let losers = try await TypedTokenStatements.lockHolders(
+            of: [change.added].compactMap(\.self), in: app, after: LockTimeoutStatements.of(.alone), transaction)
         let ids = Array(Set([change.key.installID] + losers))
+        let checks = CredentialChecks([(change.credential, change.key, change.sessionTombstones)], in: app)
         let results = try await transaction.execute(
             [
-                PostgresStatement(InstallationStatements.lock, app.rawValue, ids.map(\.rawValue)),
-                PostgresStatement(RegistrationStatements.now), TypedTokenStatements.sets(of: ids, in: app),
-            ]
-                + [change.credential.map { CredentialStatements.tombstones(of: $0, on: change.key, in: app) }]
-                .compactMap(\.self))
+                InstallationStatements.lock(app.rawValue, ids.map(\.rawValue)), RegistrationStatements.now(),
+                TypedTokenStatements.sets(of: ids, in: app),
+            ] + checks.statements)
         let moment = try Moment(results[1])
-        if let credential = change.credential {
-            let tombstones = try Tombstones(results[3][0], of: credential, on: change.key, in: app)
-            let hasEnded = tombstones.hasEnded(
-                credential, on: change.key, in: app, remembering: change.sessionTombstones, at: moment.time)
-            guard !hasEnded else { throw TypedTokenRefusal.credentialEnded }
+        guard try checks.refusals(results[3...], at: moment.time).isEmpty else {
+            throw TypedTokenRefusal.credentialEnded
         }
         let stored = Dictionary(
             uniqueKeysWithValues: try results[0].map { try InstallationColumns.decode($0) }
                 .map { ($0.installation.key, $0) })
-        var tokens = try TypedTokenLocks.sets(results[2], in: app, at: moment.time)
+        var tokens = try TypedTokenStatements.locked(results[2], in: app, at: moment.time)
         let events = try change.apply(on: stored.mapValues(\.installation), &tokens, at: moment.time)
         var changes = ChangeSet(in: app, at: moment.time)
         for key in tokens.disturbed.sorted() {

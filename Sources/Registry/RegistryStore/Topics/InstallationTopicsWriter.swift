@@ -33,20 +33,18 @@ struct InstallationTopicsWriter: Sendable {
         _ batch: [PendingInstallationTopics], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<ResolvedTopics, any Error>] {
         let (app, ids) = (batch[0].app, batch.map(\.key.rawValue))
-        let setUp = LockTimeoutStatements.of(patience)
-        let checks = CredentialChecks(batch.map { ($0.patch, $0.installation) }, in: app)
+        let checks = CredentialChecks(
+            batch.map { ($0.patch.credential, $0.installation, $0.patch.sessionTombstones) }, in: app)
         let results = try await transaction.execute(
-            setUp + [
-                PostgresStatement(InstallationStatements.lock, app.rawValue, ids),
-                PostgresStatement(RegistrationStatements.now),
-                PostgresStatement(TopicChoiceStatements.ofOwners, app.rawValue, ids),
-            ] + checks.statements)
-        let rest = Array(results[setUp.count...])
-        let moment = try Moment(rest[1])
-        let refused = try checks.refusals(rest[3...], at: moment.time)
-        let stored = try rest[0].map { try InstallationColumns.decode($0) }
+            [
+                InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now(),
+                TopicChoiceStatements.ofOwners(app.rawValue, ids),
+            ] + checks.statements, patience)
+        let moment = try Moment(results[1])
+        let refused = try checks.refusals(results[3...], at: moment.time)
+        let stored = try results[0].map { try InstallationColumns.decode($0) }
         let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
-        let inherited = try Self.inherited(rest[2])
+        let inherited = try Self.inherited(results[2])
         var changes = ChangeSet(in: app, at: moment.time)
         let outcomes = batch.enumerated().map { index, pending in
             Result { () throws(TopicsPatch.Refusal) in

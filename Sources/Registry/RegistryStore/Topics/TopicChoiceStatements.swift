@@ -47,7 +47,7 @@ enum TopicChoiceStatements {
     static func write(_ choices: [(userSHA256: [UInt8], choices: TopicChoices)], in app: AppNumber)
         -> PostgresStatement
     {
-        PostgresStatement(writeOfUsers, app.rawValue, choices.map(\.userSHA256), choices.map(\.choices.literal))
+        writeOfUsers(app.rawValue, choices.map(\.userSHA256), choices.map(\.choices.literal))
     }
 
     // MARK: Erasure
@@ -70,13 +70,11 @@ enum TopicChoiceStatements {
 
     // MARK: Subscribers
 
-    /// The condition that an installation with these merged choices is subscribed. It is never NULL.
-    ///
-    /// - Parameter choices: the column `topics` of `installation`.
-    static func isSubscribed(to topic: Topic, _ choices: PostgresSQL = "topics") -> PostgresSQL {
+    /// The condition on `topics` that an installation with these merged choices is subscribed. It is never NULL.
+    static func isSubscribed(to topic: Topic) -> PostgresSQL {
         if topic.content.isLocked { return "true" }
         return topic.content.isInByDefault
-            ? "(\(-topic.number.rawValue) = ANY (\(sql: choices))) IS NOT TRUE"
-            : "(\(topic.number.rawValue) = ANY (\(sql: choices))) IS TRUE"
+            ? "(\(-topic.number.rawValue) = ANY (topics)) IS NOT TRUE"
+            : "(\(topic.number.rawValue) = ANY (topics)) IS TRUE"
     }
 }

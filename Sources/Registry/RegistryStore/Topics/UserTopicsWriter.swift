@@ -33,7 +33,8 @@ struct UserTopicsWriter: Sendable {
     ) async throws -> [Result<TopicChoices, any Error>] {
         let (app, users) = (batch[0].app, batch.map(\.userID))
         var (outcomes, last) = try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let checks = CredentialChecks(batch.map { ($0.patch, nil) }, in: app)
+            let checks = CredentialChecks(
+                batch.map { ($0.patch.credential, nil, $0.patch.sessionTombstones) }, in: app)
             let page = try await lock(users, in: app, after: "", patience, checks.statements, transaction)
             let refused = try checks.refusals(page.more, at: page.moment.time)
             var changes = UserTopicsChanges(page)
@@ -66,24 +67,19 @@ struct UserTopicsWriter: Sendable {
     ) async throws -> UserTopicsPage {
         let users = Dictionary(uniqueKeysWithValues: users.map { (UserDigest.sha256($0), $0) })
         let digests = Array(users.keys)
-        let setUp = LockTimeoutStatements.of(patience)
         let results = try await transaction.execute(
-            setUp + [
-                LockBuckets(users: digests, in: app).exclusive,
-                PostgresStatement(GuardStatements.users, app.rawValue, digests),
-                PostgresStatement(
-                    TopicChoiceStatements.lockInstallations, app.rawValue, users.values.map(\.rawValue), installID,
-                    pageMax),
-                PostgresStatement(RegistrationStatements.now),
-            ] + more)[setUp.count...]
-        let first = results.startIndex
-        let remembered = try results[first + 1].map(RememberedUser.init).compactMap { user in
+            [
+                LockBuckets(users: digests, in: app).exclusive, GuardStatements.users(app.rawValue, digests),
+                TopicChoiceStatements.lockInstallations(app.rawValue, users.values.map(\.rawValue), installID, pageMax),
+                RegistrationStatements.now(),
+            ] + more, patience)
+        let remembered = try results[1].map(RememberedUser.init).compactMap { user in
             users[user.sha256].map { ($0, user.choices) }
         }
         return UserTopicsPage(
             choices: Dictionary(uniqueKeysWithValues: remembered),
-            installations: try LockedPage(results[first + 2], limit: pageMax), moment: try Moment(results[first + 3]),
-            more: results[(first + 4)...])
+            installations: try LockedPage(results[2], limit: pageMax), moment: try Moment(results[3]),
+            more: results[4...])
     }
 }
 

@@ -1,31 +1,42 @@
 import PostgresClient
 import PushRegistry
 
-/// The checks of JWTs within the transaction of a batch (R7).
+/// The checks of users' JWTs within the transaction of a batch (R7).
 struct CredentialChecks {
     private let app: AppNumber
-    private let items: [(index: Int, patch: TopicsPatch, credential: UserCredential, key: InstallationKey?)]
+    private let items: [(index: Int, credential: UserCredential, key: InstallationKey?, memory: ISO8601Duration)]
 
-    /// - Parameter batch: patches, each with the installation whose logouts also end a credential.
-    init(_ batch: [(patch: TopicsPatch, key: InstallationKey?)], in app: AppNumber) {
+    /// - Parameter batch: calls, each with its credential, the installation whose logouts also end it, and how long the
+    ///   ends of sessions are remembered.
+    init(
+        _ batch: [(credential: UserCredential?, key: InstallationKey?, memory: ISO8601Duration)], in app: AppNumber
+    ) {
         self.app = app
-        items = batch.enumerated().compactMap { index, item in
-            item.patch.credential.map { (index, item.patch, $0, item.key) }
+        items = batch.enumerated().compactMap { index, call in
+            call.credential.map { (index, $0, call.key, call.memory) }
         }
     }
 
     var statements: [PostgresStatement] {
-        items.map { CredentialStatements.tombstones(of: $0.credential, on: $0.key, in: app) }
+        items.map { item in
+            CredentialStatements.tombstones(
+                app.rawValue, item.key?.installID.rawValue, UserDigest.sha256(item.credential.owner.userID),
+                item.credential.owner.session?.id.rawValue)
+        }
     }
 
-    /// The indices in the batch of the patches whose credential has ended.
-    func refusals(_ results: ArraySlice<PostgresResult>, at now: Timestamp) throws -> Set<Int> {
+    /// The indices in the batch of the calls whose credential has ended.
+    ///
+    /// - Parameter time: nil: that of the statements.
+    func refusals(_ results: ArraySlice<PostgresResult>, at time: Timestamp? = nil) throws -> Set<Int> {
         var refused: Set<Int> = []
         for (item, result) in zip(items, results) {
-            let tombstones = try Tombstones(result[0], of: item.credential, on: item.key, in: app)
-            let hasEnded = tombstones.hasEnded(
-                item.credential, on: item.key, in: app, remembering: item.patch.sessionTombstones, at: now)
-            if hasEnded { refused.insert(item.index) }
+            let row = try result[0]
+            let tombstones = try Tombstones(row, of: item.credential, on: item.key, in: app)
+            let now = try time ?? Timestamp(row.decode(4))
+            if tombstones.hasEnded(item.credential, on: item.key, in: app, remembering: item.memory, at: now) {
+                refused.insert(item.index)
+            }
         }
         return refused
     }
@@ -33,18 +44,10 @@ struct CredentialChecks {
 
 /// The SQL that checks a user's credential.
 enum CredentialStatements {
-    /// - Parameter key: nil for a call of no installation.
-    static func tombstones(
-        of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
-    ) -> PostgresStatement {
-        PostgresStatement(
-            tombstonesSQL, app.rawValue, key?.installID.rawValue, UserDigest.sha256(credential.owner.userID),
-            credential.owner.session?.id.rawValue)
-    }
-
     /// The session's end, its exception from a logout, the logouts of this installation, with the session and without
-    /// one, the time, when the session left an installation, and the user's logout. `$3` is the user's digest.
-    private static let tombstonesSQL = PreparedSQL(
+    /// one, the time, when the session left an installation, and the user's logout. `$2` is the installation, or NULL
+    /// for a call of none, `$3` the user's digest, `$4` the session.
+    static let tombstones = PreparedSQL(
         """
         SELECT
             (SELECT ended_at FROM session WHERE app_id = $1 AND session_id = $4),
@@ -67,18 +70,15 @@ extension PostgresUserStore {
         remembering tombstones: ISO8601Duration
     ) async throws -> Bool {
         try await resources.storing(app) {
-            let rows = try await resources.postgres.read(
-                CredentialStatements.tombstones(of: credential, on: key, in: app))
-            return try Tombstones(rows[0], of: credential, on: key, in: app).hasEnded(
-                credential, on: key, in: app, remembering: tombstones,
-                at: Timestamp(try rows[0].decode(4, as: PostgresTimestamp.self)))
+            let checks = CredentialChecks([(credential, key, tombstones)], in: app)
+            return try await !checks.refusals(resources.postgres.read(checks.statements)[...]).isEmpty
         }
     }
 }
 
 extension Tombstones {
     /// - Parameter row: of `CredentialStatements.tombstones`.
-    init(
+    fileprivate init(
         _ row: PostgresRow, of credential: UserCredential, on key: InstallationKey?, in app: AppNumber
     ) throws {
         self.init()

@@ -1,21 +1,10 @@
 import PostgresClient
 import PushRegistry
 
-/// The outcome of a logout of one installation.
-struct LogoutOutcome: Sendable {
-    let status: Logout.Status
-    /// Nil if the caller may not read the record.
-    let generation: Int64?
-}
+extension Logout: BatchedWrite {
+    typealias Outcome = Decision
 
-/// A queued logout.
-struct PendingLogout: BatchedWrite {
-    typealias Outcome = LogoutOutcome
-
-    let logout: Logout
-
-    var app: AppNumber { logout.key.app }
-    var key: InstallID { logout.key.installID }
+    var app: AppNumber { key.app }
 }
 
 /// Writes a batch of logouts of single installations, all of one app, as one transaction (R6, R15).
@@ -26,19 +15,15 @@ struct LogoutWriter: Sendable {
 
     /// - Throws: `PostgresError`: nothing was written.
     func write(
-        _ batch: [PendingLogout], _ patience: LockPatience
-    ) async throws -> [Result<LogoutOutcome, any Error>] {
-        let (app, logouts) = (batch[0].app, batch.map(\.logout))
+        _ logouts: [Logout], _ patience: LockPatience
+    ) async throws -> [Result<Logout.Decision, any Error>] {
+        let app = logouts[0].app
         return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let ids = logouts.map(\.key.installID.rawValue)
-            let setUp = LockTimeoutStatements.of(patience)
             let results = try await transaction.execute(
-                setUp + [
-                    PostgresStatement(InstallationStatements.lock, app.rawValue, ids),
-                    PostgresStatement(RegistrationStatements.now),
-                ])
-            let moment = try Moment(results[setUp.count + 1])
-            let stored = try results[setUp.count].map { try InstallationColumns.decode($0) }
+                [InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now()], patience)
+            let moment = try Moment(results[1])
+            let stored = try results[0].map { try InstallationColumns.decode($0) }
             let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
             let decisions = logouts.map { logout in
                 Result { () throws(Logout.Refusal) in
@@ -50,9 +35,7 @@ struct LogoutWriter: Sendable {
             }
             let changes = Self.changes(accepted, of: present, in: app, at: moment.time)
             try await transaction.commit(changes, at: moment)
-            return decisions.map { decision in
-                decision.map { LogoutOutcome(status: $0.status, generation: $0.generation) }.mapError { $0 }
-            }
+            return decisions.map { decision in decision.mapError { $0 } }
         }
     }
 
@@ -63,16 +46,12 @@ struct LogoutWriter: Sendable {
         var changes = ChangeSet(in: app, at: time)
         for (logout, decision) in decisions {
             changes.remember(decision.tombstones)
-            guard let before = present[logout.key] else { continue }
-            if let after = decision.after {
-                changes.change(before, to: after)
-                if let event = decision.event {
-                    changes.record(event, ending: before.installation, after, in: logout.catalogue)
-                }
-            } else if let event = decision.event {
-                changes.keep(before)
-                changes.record([event])
-            }
+            guard let before = present[logout.key], decision.after != nil || decision.event != nil else { continue }
+            // An event alone also raises the revision: another writer that has read the row without a lock notices.
+            let after = decision.after ?? before.installation
+            changes.change(before, to: after)
+            guard let event = decision.event else { continue }
+            changes.record(event, ending: before.installation, after, in: logout.catalogue)
         }
         return changes
     }

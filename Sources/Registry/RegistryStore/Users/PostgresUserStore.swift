@@ -14,7 +14,7 @@ public struct PostgresUserStore: UserStore {
     static let installationsPerTransaction: Int64 = 1_000
 
     let resources: LoopResources
-    private let logouts: WriteCoalescer<PendingLogout>
+    private let logouts: WriteCoalescer<Logout>
 
     public init(_ resources: LoopResources) {
         self.resources = resources
@@ -28,7 +28,7 @@ public struct PostgresUserStore: UserStore {
     }
 
     public func logOut(_ logout: Logout) async throws -> (status: Logout.Status, generation: Int64?) {
-        let outcome = try await logouts.write(PendingLogout(logout: logout))
+        let outcome = try await logouts.write(logout)
         return (outcome.status, outcome.generation)
     }
 
@@ -70,8 +70,7 @@ public struct PostgresUserStore: UserStore {
             // The tokens first: of an installation that gets another owner in between, none of the new one are shown.
             let results = try await resources.postgres.read(
                 [UserStatements.tokensOfList, UserStatements.list].map {
-                    PostgresStatement(
-                        $0, app.rawValue, users.map(\.rawValue), after?.rawValue ?? "", Int64(limit) + 1)
+                    $0(app.rawValue, users.map(\.rawValue), after?.rawValue ?? "", Int64(limit) + 1)
                 })
             let tokens = Dictionary(
                 grouping: try results[0].map { try TypedTokenStatements.decode($0, in: app) }, by: \.holder.installID)
@@ -134,7 +133,7 @@ extension PostgresUserStore {
     private func guards(_ end: SessionEnd) -> [PostgresStatement] {
         switch end.scope {
         case .session(let id):
-            [PostgresStatement(GuardStatements.endSession, end.app.rawValue, id.rawValue)]
+            [GuardStatements.endSession(end.app.rawValue, id.rawValue)]
         case .user(let userID, let kept):
             guards(of: userID, in: end.app, except: kept)
         }
@@ -142,13 +141,12 @@ extension PostgresUserStore {
 
     private func guards(of userID: UserID, in app: AppNumber, except kept: SessionID?) -> [PostgresStatement] {
         let digest = UserDigest.sha256(userID)
-        let sessions = PostgresStatement(
-            GuardStatements.endSessionsOfBindings, app.rawValue, userID.rawValue, kept?.rawValue)
-        let refuse = PostgresStatement(GuardStatements.refuseUser, app.rawValue, digest)
+        let sessions = GuardStatements.endSessionsOfBindings(app.rawValue, userID.rawValue, kept?.rawValue)
+        let refuse = GuardStatements.refuseUser(app.rawValue, digest)
         guard let kept = kept?.rawValue else { return [sessions, refuse] }
         return [
-            sessions, PostgresStatement(GuardStatements.endExceptedSession, app.rawValue, digest, kept), refuse,
-            PostgresStatement(GuardStatements.keepSession, app.rawValue, digest, kept),
+            sessions, GuardStatements.endExceptedSession(app.rawValue, digest, kept), refuse,
+            GuardStatements.keepSession(app.rawValue, digest, kept),
         ]
     }
 
@@ -159,19 +157,15 @@ extension PostgresUserStore {
         let page =
             switch end.scope {
             case .session(let id):
-                PostgresStatement(UserStatements.lockOfSession, app, id.rawValue, after?.installID ?? "", limit)
+                UserStatements.lockOfSession(app, id.rawValue, after?.installID ?? "", limit)
             case .user(let userID, _):
-                PostgresStatement(
-                    UserStatements.lockOfUser, app, userID.rawValue, after?.installID ?? "", limit,
-                    after?.number ?? .max)
+                UserStatements.lockOfUser(app, userID.rawValue, after?.installID ?? "", limit, after?.number ?? .max)
             }
         let isFirst = after == nil
-        let first =
-            LockTimeoutStatements.of(.alone)
-            + (isFirst ? [lock(end), PostgresStatement(RollUpStatements.find, app)] : [])
+        let first = isFirst ? [lock(end), RollUpStatements.find(app)] : []
         let results = try await transaction.execute(
-            first + [page] + (isFirst ? guards(end) : []) + [PostgresStatement(RegistrationStatements.now)])
-        if isFirst, results[first.count - 1].isEmpty { throw StoreError.unavailable }
+            first + [page] + (isFirst ? guards(end) : []) + [RegistrationStatements.now()], .alone)
+        if isFirst, results[1].isEmpty { throw StoreError.unavailable }
         let moment = try Moment(results[results.count - 1])
         let locked = try LockedPage(results[first.count], limit: limit)
         var changes = ChangeSet(in: end.app, at: moment.time)
@@ -192,24 +186,21 @@ extension PostgresUserStore {
         let registrant = UserDigest.registrant(UserDigest.sha256(erasure.userID))
         let isFirst = after == nil
         let lock = LockBuckets(users: [UserDigest.sha256(erasure.userID)], in: erasure.app).exclusive
-        let first =
-            LockTimeoutStatements.of(.alone) + (isFirst ? [lock, PostgresStatement(RollUpStatements.find, app)] : [])
+        let first = isFirst ? [lock, RollUpStatements.find(app)] : []
         let found = try await transaction.execute(
-            first + [
-                PostgresStatement(UserStatements.seenWithUser, app, userID, after?.installID ?? "", limit)
-            ])
-        if isFirst, found[first.count - 1].isEmpty { throw StoreError.unavailable }
+            first + [UserStatements.seenWithUser(app, userID, after?.installID ?? "", limit)], .alone)
+        if isFirst, found[1].isEmpty { throw StoreError.unavailable }
         let seen = try found[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
         let results = try await transaction.execute(
             [
                 HolderStatements.lock(of: seen, in: erasure.app),
-                PostgresStatement(InstallationStatements.lock, app, ids),
+                InstallationStatements.lock(app, ids),
                 // Again, under the locks.
-                PostgresStatement(UserStatements.leftByUser, app, userID, registrant, ids),
+                UserStatements.leftByUser(app, userID, registrant, ids),
             ]
                 + (isFirst ? guards(of: erasure.userID, in: erasure.app, except: nil) : [])
-                + [PostgresStatement(RegistrationStatements.now)])
+                + [RegistrationStatements.now()])
         let moment = try Moment(results[results.count - 1])
         let stored = try results[2].map { try InstallationColumns.decode($0) }
         let locked = Set(try results[0].map { try $0.decode(1, as: [UInt8].self) })
@@ -254,8 +245,8 @@ private struct ErasureBatch {
     private var snapshotsAndEvents: [PostgresStatement] {
         let (app, ids) = (erasure.app.rawValue, seen.map(\.rawValue))
         return [
-            PostgresStatement(SnapshotStatements.deleteOfRegistrant, app, registrant, ids),
-            PostgresStatement(UserStatements.anonymizeEvents, app, erasure.userID.rawValue, ids),
+            SnapshotStatements.deleteOfRegistrant(app, registrant, ids),
+            UserStatements.anonymizeEvents(app, erasure.userID.rawValue, ids),
         ]
     }
 
@@ -263,10 +254,8 @@ private struct ErasureBatch {
     private var choices: [PostgresStatement] {
         guard isFirst else { return [] }
         return [
-            PostgresStatement(
-                TopicChoiceStatements.eraseOfUser, erasure.app.rawValue, UserDigest.sha256(erasure.userID)),
-            PostgresStatement(
-                TopicChoiceStatements.eraseEvents, erasure.app.rawValue, erasure.userID.rawValue),
+            TopicChoiceStatements.eraseOfUser(erasure.app.rawValue, UserDigest.sha256(erasure.userID)),
+            TopicChoiceStatements.eraseEvents(erasure.app.rawValue, erasure.userID.rawValue),
         ]
     }
 
@@ -276,8 +265,8 @@ private struct ErasureBatch {
         let hasher = InstallationHasher(erasure.identityKey)
         let hashes = stored.map { hasher.hash($0.installation.key.installID).rawValue }
         return [
-            hashes.isEmpty ? nil : PostgresStatement(ReceiptStatements.eraseInstallations, app, hashes),
-            isFirst ? PostgresStatement(ReceiptStatements.eraseUser, app, erasure.userID.rawValue) : nil,
+            hashes.isEmpty ? nil : ReceiptStatements.eraseInstallations(app, hashes),
+            isFirst ? ReceiptStatements.eraseUser(app, erasure.userID.rawValue) : nil,
         ].compactMap(\.self)
     }
 
@@ -285,8 +274,8 @@ private struct ErasureBatch {
     private var names: [PostgresStatement] {
         let (app, ids) = (erasure.app.rawValue, seen.map(\.rawValue))
         return [
-            PostgresStatement(UserStatements.forgetRegistrant, app, registrant, stays),
-            PostgresStatement(UserStatements.deleteOwners, app, erasure.userID.rawValue, ids),
+            UserStatements.forgetRegistrant(app, registrant, stays),
+            UserStatements.deleteOwners(app, erasure.userID.rawValue, ids),
         ]
     }
 

@@ -33,7 +33,7 @@ extension RegistryService {
             let encoder = ExportEncoder(
                 options.fields, options.format, names.typed(body.tokens != nil), message: message,
                 isSpreadsheetSafe: options.isSpreadsheetSafe, spreadsheet: options.spreadsheet)
-            let slot = try await audiences.makeExportSlot()
+            let slot = try await audiences.makeExportSlot(of: audience.app)
             audit.read("audience export begun", options.metadata, by: call, in: request)
             return ServerResponse(
                 .ok,

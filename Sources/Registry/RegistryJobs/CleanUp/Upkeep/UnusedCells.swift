@@ -111,16 +111,12 @@ struct UnusedCells {
         guard try session.execute(UnusedCellStatements.overflows(app))[0].decode(0) else { return }
         let count = try RollUpCellCount(session.execute(RollUpCellStatements.count(of: app)))
         guard options.limits.admitsAll(count) else { return }
-        var assignment = RollUpCellAssignment(app, leavesOverflow: true, limits: options.limits)
-        var unit: [PostgresStatement]? = assignment.first
+        let assignment = RollUpCellAssignment(app, leavesOverflow: true, limits: options.limits)
         do {
-            while let statements = unit {
-                unit = try assignment.next(
-                    try pace.run {
-                        try session.withTransaction(attemptsMax: 5, orIf: \.isLockTimeout) {
-                            try statements.map(session.execute)
-                        }
-                    })
+            _ = try assignment.steps.runBlocking { unit in
+                try pace.run {
+                    try session.withTransaction(attemptsMax: 5, orIf: \.isLockTimeout) { try unit.map(session.execute) }
+                }
             }
         } catch let error where error.isLockTimeout {}
     }

@@ -5,16 +5,10 @@ import PushRegistry
 /// again for those in overflow cells, and after a change of the time zones that PostgreSQL knows. It goes through an
 /// app in the order of its keys; a registration waits for one batch at most.
 ///
-/// A value, like `RollUpFold`: it returns the next statements. Each unit but the last is a separate transaction.
+/// Each unit of its steps but the last is a separate transaction.
 package struct RollUpCellAssignment {
     /// Installations of a batch.
     private static let batch: Int64 = 5_000
-
-    private enum Phase {
-        case finding
-        case creating([Wrong], RollUpCellCreation)
-        case moving
-    }
 
     private struct Wrong {
         let installID: String
@@ -26,59 +20,38 @@ package struct RollUpCellAssignment {
     /// Whether an overflow cell is a wrong one.
     private let leavesOverflow: Bool
     private let limits: RollUpCellLimits
-    private var phase = Phase.finding
-    private var last = ""
-    /// How many installations got another cell.
-    package private(set) var moved = 0
 
     package init(_ app: AppNumber, leavesOverflow: Bool = false, limits: RollUpCellLimits = RollUpCellLimits()) {
         (self.app, self.leavesOverflow, self.limits) = (app, leavesOverflow, limits)
     }
 
-    package var first: [PostgresStatement] { find }
+    /// They end with the number of installations that got another cell.
+    package var steps: Steps<Int> { find(after: "", moved: 0) }
 
-    private var find: [PostgresStatement] {
-        [
+    private func find(after last: String, moved: Int) -> Steps<Int> {
+        .send([
             RollUpAssignmentStatements.wrongCells(
                 of: app, after: last, batch: Self.batch, withOverflow: leavesOverflow),
             RollUpCellStatements.count(of: app),
-        ]
-    }
-
-    package mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        switch phase {
-        case .finding: return try found(results)
-        case .creating(let wrong, var creation):
-            guard let unit = try creation.next(results) else { return move(wrong, to: creation.numbers) }
-            phase = .creating(wrong, creation)
-            return unit
-        case .moving:
-            moved += try results[0][0].decode(0, as: Int.self)
-            phase = .finding
-            return find
+        ]) { results in
+            // The first row has the end of the batch; the others are its installations with a wrong cell.
+            guard let end = try results[0].first?.decode(0, as: String?.self) else { return .end(moved) }
+            let wrong = try results[0].dropFirst().map { row in
+                Wrong(installID: try row.decode(0), revision: try row.decode(1), key: try RollUpCells.Key(row, of: app))
+            }
+            guard !wrong.isEmpty else { return find(after: end, moved: moved) }
+            let mayAdd = limits.admitsAll(try RollUpCellCount(results[1]))
+            return try RollUpCellCreation(wrong.map(\.key), mayAdd: mayAdd).steps.then { creation in
+                .send([move(wrong, to: creation.numbers)]) { results in
+                    find(after: end, moved: moved + (try results[0][0].decode(0, as: Int.self)))
+                }
+            }
         }
     }
 
-    /// The first row has the end of the batch; the others are its installations with a wrong cell.
-    private mutating func found(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        guard let end = try results[0].first?.decode(0, as: String?.self) else { return nil }
-        last = end
-        let wrong = try results[0].dropFirst().map { row in
-            Wrong(installID: try row.decode(0), revision: try row.decode(1), key: try RollUpCells.Key(row, of: app))
-        }
-        guard !wrong.isEmpty else { return find }
-        let creation = RollUpCellCreation(
-            wrong.map(\.key), mayAdd: limits.admitsAll(try RollUpCellCount(results[1])))
-        phase = .creating(wrong, creation)
-        return creation.first
-    }
-
-    private mutating func move(_ wrong: [Wrong], to numbers: [Int64]) -> [PostgresStatement]? {
-        phase = .moving
-        return [
-            RollUpAssignmentStatements.move(
-                in: app, installIDs: wrong.map(\.installID), revisions: wrong.map(\.revision), to: numbers)
-        ]
+    private func move(_ wrong: [Wrong], to numbers: [Int64]) -> PostgresStatement {
+        RollUpAssignmentStatements.move(
+            in: app, installIDs: wrong.map(\.installID), revisions: wrong.map(\.revision), to: numbers)
     }
 }
 

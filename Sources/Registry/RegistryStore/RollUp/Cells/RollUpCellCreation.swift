@@ -1,19 +1,12 @@
 import PostgresClient
 import PushRegistry
 
-/// Finds the numbers of an app's cells, and creates those that are missing. A value that returns the statements to
-/// send, as `RollUpFold` does: one unit that draws numbers, at most one for texts, and one for cells.
+/// Finds the numbers of an app's cells, and creates those that are missing: by one unit that draws numbers, at most one
+/// for texts, and one for cells.
 ///
 /// Each of the last two first removes the marks of unused rows (`UnusedCells`). A row that is deleted meanwhile is
 /// created again.
 package struct RollUpCellCreation {
-    private enum Phase {
-        case drawing
-        case naming
-        case creating
-        case finished
-    }
-
     let keys: [RollUpCells.Key]
     /// The texts of the cells, after the unit for texts.
     private(set) var texts: RollUpTexts
@@ -25,11 +18,8 @@ package struct RollUpCellCreation {
     private let mayAdd: Bool
     private let app: Int32
     private let versions: [String]
-    private var phase = Phase.drawing
     /// The texts without a number.
     private let newTexts: [String]
-    /// The numbers of new texts and cells.
-    private var drawn: (texts: [Int64], cells: [Int64]) = ([], [])
 
     /// - Parameters:
     ///   - keys: at least one, all of one app.
@@ -45,31 +35,18 @@ package struct RollUpCellCreation {
             .filter { texts.numbers[$0] == nil }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
-    /// The first unit. On Citus, an INSERT that draws numbers itself would not be executed on the app's node.
-    var first: [PostgresStatement] {
-        [PostgresStatement(RollUpCellStatements.draw, Int64(newTexts.count), Int64(keys.count))]
-    }
-
-    /// - Returns: the next unit; nil after the last one.
-    mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        switch phase {
-        case .drawing:
-            drawn = (try results[0][0].decode(0), try results[0][0].decode(1))
-            guard newTexts.isEmpty, zones.isEmpty else {
-                phase = .naming
-                return naming
+    /// They end with this value, which then has the numbers. On Citus, an INSERT that draws numbers itself would not be
+    /// executed on the app's node.
+    var steps: Steps<RollUpCellCreation> {
+        .send([RollUpCellStatements.draw(Int64(newTexts.count), Int64(keys.count))]) { results in
+            let (texts, cells): ([Int64], [Int64]) = (try results[0][0].decode(0), try results[0][0].decode(1))
+            guard !newTexts.isEmpty || !zones.isEmpty else { return create(cells) }
+            return .send(naming(texts)) { results in
+                var named = self
+                try named.texts.read(numbers: results[results.count - 1], zones: results[results.count - 2])
+                return named.create(cells)
             }
-        case .naming:
-            try texts.read(numbers: results[results.count - 1], zones: results[results.count - 2])
-        case .creating:
-            added = results[1].affectedRows
-            numbers = try found(results[2])
-            phase = .finished
-            return nil
-        case .finished: return nil
         }
-        phase = .creating
-        return creating
     }
 
     // MARK: Texts
@@ -77,25 +54,32 @@ package struct RollUpCellCreation {
     /// The zones that PostgreSQL perhaps does not know.
     private var zones: [String] { Set(keys.map(\.zone)).subtracting(texts.knownZones).sorted() }
 
-    private var naming: [PostgresStatement] {
+    /// - Parameter drawn: the numbers of new texts.
+    private func naming(_ drawn: [Int64]) -> [PostgresStatement] {
         let keys = newTexts.map { Version($0)?.arrayLiteral }
-        let add = PostgresStatement(RollUpCellStatements.addTexts, app, newTexts, keys, drawn.texts)
-        let use = PostgresStatement(RollUpCellStatements.useTexts, app, newTexts)
+        let add = RollUpCellStatements.addTexts(app, newTexts, keys, drawn)
+        let use = RollUpCellStatements.useTexts(app, newTexts)
         return (newTexts.isEmpty ? [] : mayAdd ? [use, add] : [use]) + [
-            PostgresStatement(RollUpCellStatements.zones, zones),
-            PostgresStatement(RollUpCellStatements.texts, app, newTexts),
+            RollUpCellStatements.zones(zones),
+            RollUpCellStatements.texts(app, newTexts),
         ]
     }
 
     // MARK: Cells
 
-    private var creating: [PostgresStatement] {
+    /// - Parameter drawn: the numbers of new cells.
+    private func create(_ drawn: [Int64]) -> Steps<RollUpCellCreation> {
         let new = mayAdd ? rows : overflow
-        return [
+        return .send([
             statement(RollUpCellStatements.useCells, mayAdd ? new : rows + new),
-            statement(RollUpCellStatements.addCells, new, Array(drawn.cells.prefix(new.count))),
+            statement(RollUpCellStatements.addCells, new, Array(drawn.prefix(new.count))),
             statement(RollUpCellStatements.find, rows),
-        ]
+        ]) { results in
+            var created = self
+            created.added = results[1].affectedRows
+            created.numbers = try found(results[2])
+            return .end(created)
+        }
     }
 
     /// Of the keys, in their order.
@@ -161,18 +145,15 @@ package struct RollUpCellCreation {
 extension RollUpCellCreation {
     /// Sends all units. Each waits for other sessions that create the same texts or cells, on a connection of its own:
     /// look-ups do not wait with it.
-    mutating func run(on postgres: PostgresClient, _ patience: LockPatience) async throws {
-        var unit: [PostgresStatement]? = first
-        while let statements = unit { unit = try next(try await postgres.execute(statements, patience)) }
+    func run(on postgres: PostgresClient, _ patience: LockPatience) async throws -> RollUpCellCreation {
+        try await steps.run { try await postgres.execute($0, patience) }
     }
 
     /// Sends all units.
     package static func run(_ keys: [RollUpCells.Key], in session: PostgresSession) throws -> [Int64] {
         let count = try RollUpCellCount(session.execute(RollUpCellStatements.count(of: keys[0].app)))
-        var creation = RollUpCellCreation(keys, mayAdd: RollUpCellLimits().admitsAll(count))
-        var unit: [PostgresStatement]? = creation.first
-        while let statements = unit { unit = try creation.next(try statements.map(session.execute)) }
-        return creation.numbers
+        let creation = RollUpCellCreation(keys, mayAdd: RollUpCellLimits().admitsAll(count))
+        return try creation.steps.run(in: session).numbers
     }
 }
 

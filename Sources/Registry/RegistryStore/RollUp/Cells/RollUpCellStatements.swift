@@ -9,7 +9,7 @@ package enum RollUpCellStatements {
     ///
     /// - Parameter newest: how many of them are looked at.
     package static func count(of app: AppNumber, newest: Int64 = 0) -> PostgresStatement {
-        PostgresStatement(countSQL, app.rawValue, newest)
+        countSQL(app.rawValue, newest)
     }
 
     /// PUT …/installations/{installId}, import (R13): counts the cells of an app, and new ones.

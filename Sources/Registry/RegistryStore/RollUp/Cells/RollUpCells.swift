@@ -103,7 +103,7 @@ package final class RollUpCells: Sendable {
     private func check(_ postgres: PostgresClient) async throws {
         let now = ContinuousClock.now
         guard cache.withLock({ $0.identity != nil && now - $0.checkedAt >= checkInterval }) else { return }
-        let result = try await postgres.read(PostgresStatement(DatabaseIdentityStatements.identity))
+        let result = try await postgres.read(DatabaseIdentityStatements.identity())
         let identity: String = try result[0].decode(0)
         cache.withLock { $0.check(identity, at: now) }
     }
@@ -118,9 +118,8 @@ package final class RollUpCells: Sendable {
         let app = keys[0].app
         let mayAdd = try await mayAdd(to: app, postgres)
         let identity = cache.withLock { $0.identity }
-        var creation = RollUpCellCreation(
-            keys, mayAdd: mayAdd, texts: cache.withLock { $0.texts[app] } ?? RollUpTexts())
-        try await creation.run(on: postgres, patience)
+        let texts = cache.withLock { $0.texts[app] } ?? RollUpTexts()
+        let creation = try await RollUpCellCreation(keys, mayAdd: mayAdd, texts: texts).run(on: postgres, patience)
         let created = Dictionary(uniqueKeysWithValues: zip(keys, creation.numbers))
         cache.withLock { cache in
             guard cache.identity == identity else { return }
@@ -140,7 +139,7 @@ package final class RollUpCells: Sendable {
             if isAdmitted || now - known.at < Self.recountInterval { return isAdmitted }
         }
         let results = try await postgres.execute([
-            PostgresStatement(DatabaseIdentityStatements.identity),
+            DatabaseIdentityStatements.identity(),
             RollUpCellStatements.count(of: app, newest: limits.hourlyMax),
         ])
         let identity: String = try results[0][0].decode(0)

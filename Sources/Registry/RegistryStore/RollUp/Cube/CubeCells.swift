@@ -38,7 +38,7 @@ struct CubeCells: Sendable {
     private var indices: [Int64: Int32] = [:]
     private var textIndices: [Int64: Int32] = [0: 0]
     /// The numbers of texts that `texts` does not have yet.
-    private(set) var missingTexts: [Int64] = []
+    private var missingTexts: [Int64] = []
 
     /// About the memory of a cell and of a text.
     private static let (bytesOfCell, bytesOfText) = (72, 160)
@@ -96,7 +96,12 @@ struct CubeCells: Sendable {
         return index
     }
 
-    /// - Parameter rows: of `CubeStatements.texts` for `missingTexts`.
+    /// The statement that reads the texts of new cells; nil if all are known. Its result goes to `read(texts:)`.
+    func texts(of app: AppNumber) -> PostgresStatement? {
+        missingTexts.isEmpty ? nil : CubeStatements.texts(app.rawValue, missingTexts)
+    }
+
+    /// - Parameter rows: of `texts(of:)`.
     mutating func read(texts rows: PostgresResult) throws {
         var found: [Int64: Text] = [:]
         for row in rows { found[try row.decode(0)] = Text(try row.decode(1)) }

@@ -25,14 +25,11 @@ struct CubeReading: Sendable {
     /// - Parameters:
     ///   - choices: the layers (`RollUpLayer`) that the query needs.
     ///   - cached: read before the transaction began.
-    ///   - state: of `CubeStatements.state`.
     init(
-        of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, cached: AppCube?, at moment: AudienceMoment,
-        _ state: PostgresResult
+        of app: AppNumber, _ choices: [Int32], needsZones: Bool = false, cached: AppCube?, at moment: AudienceMoment
     ) throws {
         (self.app, self.choices, self.needsZones, self.moment) = (app, choices, needsZones, moment)
-        // A standby that lags does not have a new app yet.
-        guard let state = state.first else { throw StoreError.unavailable }
+        guard let state = moment.state else { throw StoreError.unavailable }
         (horizon, folded) = (try state.decode(0), try state.decode(1))
         let version: Int64 = try state.decode(2)
         let keptSince: Int64 = try state.decode(3)
@@ -52,12 +49,12 @@ struct CubeReading: Sendable {
         var statements: [PostgresStatement] = []
         for (choices, since) in parts {
             statements += [
-                PostgresStatement(CubeStatements.changes, app.rawValue, choices, since, moment.firstRunning),
-                PostgresStatement(CubeStatements.expiring, app.rawValue, choices, since),
+                CubeStatements.changes(app.rawValue, choices, since, moment.firstRunning),
+                CubeStatements.expiring(app.rawValue, choices, since),
             ]
         }
-        if !unknown.isEmpty { statements.append(PostgresStatement(CubeStatements.cube, app.rawValue, unknown)) }
-        statements.append(PostgresStatement(CubeStatements.expired, app.rawValue, choices, moment.asOf.postgres))
+        if !unknown.isEmpty { statements.append(CubeStatements.cube(app.rawValue, unknown)) }
+        statements.append(CubeStatements.expired(app.rawValue, choices, moment.asOf.postgres))
         return needsZones ? statements + [CubeStatements.zones(of: app, at: moment.asOf)] : statements
     }
 
@@ -93,11 +90,8 @@ struct CubeReading: Sendable {
         return zones
     }
 
-    /// The statement that reads the texts of new cells; nil if all are known. Its result goes to `read(texts:)`.
-    var texts: PostgresStatement? {
-        cube.cells.missingTexts.isEmpty
-            ? nil : PostgresStatement(CubeStatements.texts, app.rawValue, cube.cells.missingTexts)
-    }
+    /// As `CubeCells.texts(of:)`.
+    var texts: PostgresStatement? { cube.cells.texts(of: app) }
 
     mutating func read(texts: PostgresResult) throws { try cube.cells.read(texts: texts) }
 

@@ -1,7 +1,7 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the counts of past days (R13). `$1` is the app.
+/// The SQL of the counts of past days (R13). `$1` is the app, `$2` the day or the days, as texts.
 package enum RollUpHistoryStatements {
     // MARK: Recording
 
@@ -18,35 +18,21 @@ package enum RollUpHistoryStatements {
         """)
 
     /// Clean-up (R13): reads what an earlier run counted on the day.
-    static func recorded(_ app: AppNumber, _ day: CalendarDay) -> PostgresStatement {
-        PostgresStatement(recordedSQL, app.rawValue, day.description)
-    }
-
-    private static let recordedSQL = PreparedSQL(
+    static let recorded = PreparedSQL(
         "SELECT as_of FROM rollup_history WHERE app_id = $1 AND day = $2::text::date AND topic = 0")
 
     /// Clean-up (R13): makes room for a record that is nearer to the day's end.
-    static func remove(_ app: AppNumber, _ day: CalendarDay) -> PostgresStatement {
-        PostgresStatement(removeSQL, app.rawValue, day.description)
-    }
-
-    private static let removeSQL = PreparedSQL(
+    static let remove = PreparedSQL(
         "DELETE FROM rollup_history WHERE app_id = $1 AND day = $2::text::date")
 
-    static func add(
-        _ app: AppNumber, _ day: CalendarDay, _ layer: Int32, _ asOf: Timestamp, _ counts: [UInt8]
-    ) -> PostgresStatement {
-        PostgresStatement(addSQL, app.rawValue, day.description, layer, asOf.postgres, counts)
-    }
-
-    /// Clean-up (R13): records the counts of a layer.
-    private static let addSQL = PreparedSQL(
+    /// Clean-up (R13): records the counts of a layer: `$3` is the layer, `$4` the moment, `$5` are `RecordedCounts`.
+    static let add = PreparedSQL(
         "INSERT INTO rollup_history (app_id, day, topic, as_of, counts) VALUES ($1, $2::text::date, $3, $4, $5)")
 
     /// Clean-up (R13): keeps the cells that a record names. Most of them were marked in the last month.
     static func mark(_ app: AppNumber, _ cells: [Int64], _ day: CalendarDay) -> PostgresStatement {
-        PostgresStatement(
-            markSQL, app.rawValue, cells, day.description,
+        markSQL(
+            app.rawValue, cells, day.description,
             CalendarDay(of: day.start.preceding(by: RollUpRecording.renewal)).description)
     }
 
@@ -56,12 +42,8 @@ package enum RollUpHistoryStatements {
         WHERE app_id = $1 AND number = ANY ($2) AND (recorded_on >= $4::text::date) IS NOT TRUE
         """)
 
-    /// Clean-up (R13): deletes old records.
-    static func forget(_ app: AppNumber, before day: CalendarDay) -> PostgresStatement {
-        PostgresStatement(forgetSQL, app.rawValue, day.description)
-    }
-
-    private static let forgetSQL = PreparedSQL("DELETE FROM rollup_history WHERE app_id = $1 AND day < $2::text::date")
+    /// Clean-up (R13): deletes the records of days before `$2`.
+    static let forget = PreparedSQL("DELETE FROM rollup_history WHERE app_id = $1 AND day < $2::text::date")
 
     /// A condition on `rollup_cell`: a record that is kept may name the cell.
     package static let isRecorded: PostgresSQL = {
@@ -71,12 +53,8 @@ package enum RollUpHistoryStatements {
 
     // MARK: Reading
 
-    static func records(_ app: AppNumber, _ days: [CalendarDay], _ layers: [Int32]) -> PostgresStatement {
-        PostgresStatement(recordsSQL, app.rawValue, days.map(\.description), layers)
-    }
-
-    /// POST …/audience/count, breakdown and trend of past days: reads records.
-    private static let recordsSQL = PreparedSQL(
+    /// POST …/audience/count, breakdown and trend of past days: reads the records of the layers `$3`.
+    static let records = PreparedSQL(
         """
         SELECT day::text, topic, as_of, counts FROM rollup_history
         WHERE app_id = $1 AND day = ANY ($2::text[]::date[]) AND day < (now() AT TIME ZONE 'UTC')::date
@@ -84,12 +62,8 @@ package enum RollUpHistoryStatements {
         ORDER BY day, topic
         """)
 
-    static func cells(_ app: AppNumber, _ numbers: [Int64]) -> PostgresStatement {
-        PostgresStatement(cellsSQL, app.rawValue, numbers)
-    }
-
-    /// POST …/audience/count, breakdown and trend of past days: reads cells that are new to the process.
-    private static let cellsSQL = PreparedSQL(
+    /// POST …/audience/count, breakdown and trend of past days: reads cells `$2` that are new to the process.
+    static let cells = PreparedSQL(
         """
         SELECT c.number, \(sql: CubeStatements.cell) FROM rollup_cell c
         WHERE c.app_id = $1 AND c.number = ANY ($2) ORDER BY c.number

@@ -1,55 +1,40 @@
 import PostgresClient
 import PushRegistry
 
-/// The record of an app's counts of a day, in one transaction that reads one snapshot. A value that returns the
-/// statements to send, as `RollUpFold`.
+/// The record of an app's counts of a day, in one transaction that reads one snapshot.
 package struct RollUpRecording {
-    private enum Phase {
-        case opening
-        case reading(CubeReading, layers: [Int32], day: CalendarDay)
-        case writing
-    }
-
     /// An app with more cells, those of records included, is not recorded: its clients choose their values freely.
     package static let cellsMax: Int64 = 2_000_000
     /// How long before its last record a cell may be marked as recorded.
     static let renewal = ISO8601Duration.days(30)
 
     private let app: AppNumber
-    private var phase = Phase.opening
 
     package init(_ app: AppNumber) {
         self.app = app
     }
 
-    package var first: [PostgresStatement] {
-        AudienceMoment.reads(of: app) + [PostgresStatement(RollUpHistoryStatements.layers, app.rawValue)]
+    package var steps: Steps<Void> {
+        .send(AudienceMoment.reads(of: app) + [RollUpHistoryStatements.layers(app.rawValue)]) { results in
+            // Without a state, the app is being deleted.
+            guard !results[1].isEmpty, try results[2][0].decode(1, as: Int64.self) <= Self.cellsMax else {
+                return .end(())
+            }
+            let layers: [Int32] = try results[2][0].decode(0)
+            let reading = try CubeReading(of: app, layers, cached: nil, at: AudienceMoment(results))
+            return record(reading, layers, of: CalendarDay(endingNear: reading.moment.asOf))
+        }
     }
 
-    /// The next unit after these results; nil at the end.
-    package mutating func next(_ results: [PostgresResult]) throws -> [PostgresStatement]? {
-        switch phase {
-        case .opening:
-            // The app is being deleted.
-            guard !results[1].isEmpty else { return nil }
-            let moment = try AudienceMoment(results)
-            let layers: [Int32] = try results[2][0].decode(0)
-            let count: Int64 = try results[2][0].decode(1)
-            guard count <= Self.cellsMax else { return nil }
-            let reading = try CubeReading(of: app, layers, cached: nil, at: moment, results[1])
-            let day = CalendarDay(endingNear: moment.asOf)
-            phase = .reading(reading, layers: layers, day: day)
-            return reading.statements + [RollUpHistoryStatements.recorded(app, day)]
-        case .reading(var reading, let layers, let day):
-            try reading.read(results[..<(results.count - 1)])
-            let asOf = reading.moment.asOf
+    private func record(_ reading: CubeReading, _ layers: [Int32], of day: CalendarDay) -> Steps<Void> {
+        .send(reading.statements + [RollUpHistoryStatements.recorded(app.rawValue, day.description)]) { results in
             if let row = results[results.count - 1].first {
                 let known = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
-                guard asOf.distance(to: day.end) < known.distance(to: day.end) else { return nil }
+                guard reading.moment.asOf.distance(to: day.end) < known.distance(to: day.end) else { return .end(()) }
             }
-            phase = .writing
-            return statements(reading.view, layers, day)
-        case .writing: return nil
+            var reading = reading
+            try reading.read(results[..<(results.count - 1)])
+            return .send(statements(reading.view, layers, day)) { _ in .end(()) }
         }
     }
 
@@ -69,11 +54,13 @@ package struct RollUpRecording {
                     AppCube.Counts(reachable: reachable[cell], active: active[cell], installations: all[cell]))
                 recorded.insert(cell)
             }
-            return RollUpHistoryStatements.add(app, day, layer, asOf, counts.bytes)
+            return RollUpHistoryStatements.add(
+                app.rawValue, day.description, layer, asOf.postgres, counts.bytes)
         }
-        return [RollUpHistoryStatements.remove(app, day)] + records + [
+        return [RollUpHistoryStatements.remove(app.rawValue, day.description)] + records + [
             RollUpHistoryStatements.mark(app, recorded.map { numbers[$0] }, day),
-            RollUpHistoryStatements.forget(app, before: CalendarDay(of: asOf.preceding(by: AudienceTrend.retention))),
+            RollUpHistoryStatements.forget(
+                app.rawValue, CalendarDay(of: asOf.preceding(by: AudienceTrend.retention)).description),
         ]
     }
 }
