@@ -49,7 +49,7 @@ extension ConsoleTests {
         }
 
         @Test(arguments: [
-            ("en-US", "The night job writes a record"), ("de-DE", "Die nächtliche Bereinigung schreibt"),
+            ("en-US", "The night job records the counts"), ("de-DE", "Die Bereinigung zeichnet"),
         ])
         func appWithoutARecord_hasASentence(language: String, sentence: String) async throws {
             let console = try Console.shared

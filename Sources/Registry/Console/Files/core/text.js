@@ -4,7 +4,7 @@
 //     parts('lookup.owner', {user: node})  an array of strings and nodes, as children of h()
 //
 // The catalogue is `text/*.js`: flat objects of `section.name` to `[English, German]`, or to one text for both.
-// `{name}` is replaced by a value; numbers are formatted. An object `{one, other}` is chosen by the plural of `n`.
+// `{name}` is replaced by a value; numbers are formatted. Of a pair `[one, other]` the plural of `n` chooses.
 
 import {now} from './client.js';
 import {audienceTexts} from '../text/audience.js';
@@ -45,7 +45,7 @@ export function parts(key, values = {}) {
   let text = catalogue[key];
   if (text === undefined) throw new Error(`no text ${key}`);
   if (Array.isArray(text)) text = text[languages.indexOf(language)];
-  if (typeof text === 'object') text = text[plurals.select(values.n)] ?? text.other;
+  if (Array.isArray(text)) text = text[plurals.select(values.n) === 'one' ? 0 : 1];
   return text.split(/\{(\w+)\}/).map((part, index) => {
     if (index % 2 === 0) return part;
     const value = values[part];

@@ -39,8 +39,8 @@ export const audienceTexts = {
     'Vervollständigen Sie den Satz, um die Zahl zu sehen.',
   ],
   'audience.invalid': [
-    {one: '{n} place needs a correction.', other: '{n} places need a correction.'},
-    {one: '{n} Stelle braucht eine Korrektur.', other: '{n} Stellen brauchen eine Korrektur.'},
+    ['{n} place needs a correction.', '{n} places need a correction.'],
+    ['{n} Stelle braucht eine Korrektur.', '{n} Stellen brauchen eine Korrektur.'],
   ],
   'json.label': ['The filter as JSON', 'Der Filter als JSON'],
   'json.copy.copy': ['Copy JSON', 'JSON kopieren'],
@@ -87,16 +87,16 @@ export const audienceTexts = {
   'breakdown.nothing': ['nothing more', 'nichts weiter'],
   'breakdown.byField': ['By {field}', 'Nach {field}'],
   'breakdown.total': [
-    {one: '{n} installation', other: '{n} installations'},
-    {one: '{n} Installation', other: '{n} Installationen'},
+    ['{n} installation', '{n} installations'],
+    ['{n} Installation', '{n} Installationen'],
   ],
   'breakdown.overlapping': [
     'Groups overlap: an installation may be in several.',
     'Gruppen überschneiden sich: Eine Installation kann in mehreren sein.',
   ],
   'breakdown.others': [
-    {one: 'others ({n} group)', other: 'others ({n} groups)'},
-    {one: 'andere ({n} Gruppe)', other: 'andere ({n} Gruppen)'},
+    ['others ({n} group)', 'others ({n} groups)'],
+    ['andere ({n} Gruppe)', 'andere ({n} Gruppen)'],
   ],
   'breakdown.showAll': ['Show all {n} groups', 'Alle {n} Gruppen zeigen'],
   'breakdown.add': ['Add as a condition', 'Als Bedingung hinzufügen'],
@@ -116,10 +116,7 @@ export const audienceTexts = {
     'Where the audience is, by time zone. A click on a dot narrows it.',
     'Wo die Zielgruppe ist, nach Zeitzone. Ein Klick auf einen Punkt grenzt sie ein.',
   ],
-  'world.total': [
-    {one: '{n} installation in {zones} time zones', other: '{n} installations in {zones} time zones'},
-    {one: '{n} Installation in {zones} Zeitzonen', other: '{n} Installationen in {zones} Zeitzonen'},
-  ],
+  'world.total': ['Installations: {n}. Time zones: {zones}.', 'Installationen: {n}. Zeitzonen: {zones}.'],
   'world.map': [
     'Map of the world with a dot for each of {zones} time zones',
     'Weltkarte mit einem Punkt für jede von {zones} Zeitzonen',
@@ -134,8 +131,7 @@ export const audienceTexts = {
   'world.addZone': ['Add {zone} as a condition', '{zone} als Bedingung hinzufügen'],
   'world.added': ['Added: {value}', 'Hinzugefügt: {value}'],
   'trend.lead': [
-    'How the audience has changed, by the counts that the night job records.',
-    'Wie sich die Zielgruppe verändert hat, nach den Zahlen, die die nächtliche Bereinigung aufzeichnet.',
+    'How the audience has changed, night by night.', 'Wie sich die Zielgruppe von Nacht zu Nacht verändert hat.',
   ],
   'trend.span': ['Period', 'Zeitraum'],
   'trend.span.30': ['30 days', '30 Tage'],
@@ -146,8 +142,8 @@ export const audienceTexts = {
   'trend.change': ['Change', 'Änderung'],
   'trend.empty': ['These days have no record', 'Diese Tage haben keine Aufzeichnung'],
   'trend.emptyText': [
-    'The night job writes a record each night. From the first one on, a picture is here.',
-    'Die nächtliche Bereinigung schreibt jede Nacht eine Aufzeichnung. Ab der ersten steht hier ein Bild.',
+    'The night job records the counts. After its first run, a picture is here.',
+    'Die Bereinigung zeichnet nachts die Zahlen auf. Nach dem ersten Lauf ist hier ein Bild.',
   ],
   'trend.refused': ['The records lack a part of this filter', 'Den Aufzeichnungen fehlt ein Teil dieses Filters'],
   'trend.notInRecord': [
@@ -179,17 +175,17 @@ export const audienceTexts = {
   'segments.deleteText': ['The filter cannot be restored.', 'Der Filter kann nicht wiederhergestellt werden.'],
   'segments.deleted': ['Segment {name} is deleted.', 'Segment {name} ist gelöscht.'],
   'export.lead': ['The audience as a file.', 'Die Zielgruppe als Datei.'],
-  'export.rows': [{one: 'row', other: 'rows'}, {one: 'Zeile', other: 'Zeilen'}],
+  'export.rows': [['row', 'rows'], ['Zeile', 'Zeilen']],
   'export.format': 'Format',
   'export.safe': ['For a spreadsheet', 'Für eine Tabellenkalkulation'],
   'export.safeHint': [
-    'Has the separators of your language, and \' before texts that a spreadsheet would run as formulas.',
-    'Mit den Trennzeichen Ihrer Sprache, und mit \' vor Texten, die sie als Formeln ausführen würde.',
+    'With the separators of your language, and \' before texts that would run as formulas.',
+    'Mit den Trennzeichen Ihrer Sprache, und mit \' vor Texten, die Formeln wären.',
   ],
   'export.fields': ['Fields', 'Felder'],
   'export.download': [
-    {one: 'Download {n} row', other: 'Download {n} rows'},
-    {one: '{n} Zeile herunterladen', other: '{n} Zeilen herunterladen'},
+    ['Download {n} row', 'Download {n} rows'],
+    ['{n} Zeile herunterladen', '{n} Zeilen herunterladen'],
   ],
   'export.message': ['Message (optional)', 'Nachricht (optional)'],
   'export.messageHint': [
@@ -208,32 +204,23 @@ export const audienceTexts = {
   'waves.empty': ['Nobody to send to', 'Niemand, an den zu senden wäre'],
   'waves.plan': 'Plan',
   'waves.summary': [
-    {one: 'installations in {n} wave', other: 'installations in {n} waves'},
-    {one: 'Installationen in {n} Welle', other: 'Installationen in {n} Wellen'},
+    ['installations in {n} wave', 'installations in {n} waves'],
+    ['Installationen in {n} Welle', 'Installationen in {n} Wellen'],
   ],
   'waves.picture': ['Waves by the hours of UTC', 'Wellen nach den Stunden der UTC'],
   'waves.pastNote': [
-    {one: 'For {n} installation this time has passed.', other: 'For {n} installations this time has passed.'},
-    {one: 'Für {n} Installation ist diese Zeit vorbei.', other: 'Für {n} Installationen ist diese Zeit vorbei.'},
+    ['For {n} installation this time has passed.', 'For {n} installations this time has passed.'],
+    ['Für {n} Installation ist diese Zeit vorbei.', 'Für {n} Installationen ist diese Zeit vorbei.'],
   ],
   'waves.skippedNote': [
     'Clocks jump over this time in {zones}: the wave is at {time}.',
     'In {zones} überspringt die Uhr diese Zeit: Die Welle ist um {time}.',
   ],
   'waves.repeatedNote': [
-    'In {zones} the clocks go back and this time comes twice; the wave is at the first.',
-    'In {zones} wird die Uhr zurückgestellt, und diese Zeit kommt zweimal: Die Welle ist beim ersten Mal.',
+    'In {zones} this time comes twice, when clocks go back; the wave is at the first.',
+    'In {zones} kommt diese Zeit zweimal (Uhrumstellung): Die Welle ist beim ersten Mal.',
   ],
-  'waves.withoutNote': [
-    {
-      one: '{n} installation has no time zone and is in no wave.',
-      other: '{n} installations have no time zone and are in no wave.',
-    },
-    {
-      one: '{n} Installation hat keine Zeitzone und ist in keiner Welle.',
-      other: '{n} Installationen haben keine Zeitzone und sind in keiner Welle.',
-    },
-  ],
+  'waves.withoutNote': ['Without a time zone, and in no wave: {n}.', 'Ohne Zeitzone, und in keiner Welle: {n}.'],
   'waves.yours': ['Your time', 'Ihre Zeit'],
   'waves.zones': ['Time zones', 'Zeitzonen'],
   'waves.past': ['past', 'vorbei'],

@@ -19,20 +19,20 @@ export const frameTexts = {
     'Your identity provider did not sign you in.', 'Ihr Identitätsanbieter hat Sie nicht angemeldet.',
   ],
   'signin.notice.failed': [
-    'The sign-in failed, or took longer than 10 minutes. Try again.',
-    'Die Anmeldung ist gescheitert oder hat länger als 10 Minuten gedauert. Versuchen Sie es erneut.',
+    'The sign-in failed, or took too long. Try again.',
+    'Die Anmeldung ist gescheitert oder hat zu lange gedauert. Versuchen Sie es erneut.',
   ],
   'signin.notice.unavailable': [
-    'Your identity provider does not respond. Try again later, or sign in with a key.',
-    'Ihr Identitätsanbieter antwortet nicht. Versuchen Sie es später, oder nehmen Sie einen Schlüssel.',
+    'Your identity provider does not respond. Try again later, or use a key.',
+    'Ihr Identitätsanbieter antwortet nicht. Versuchen Sie es später, oder mit einem Schlüssel.',
   ],
   'signin.notice.no-role': [
     'None of your groups has a role here. They were read from the claim {claim} of your identity provider.',
     'Keine Ihrer Gruppen hat hier eine Rolle. Gelesen wurde der Claim {claim} Ihres Identitätsanbieters.',
   ],
   'signin.notice.too-many': [
-    'Too many people sign in at once. Try again in a minute.',
-    'Zu viele Personen melden sich zugleich an. Versuchen Sie es in einer Minute erneut.',
+    'Too many sign-ins at once. Try again in a minute.',
+    'Zu viele Anmeldungen zugleich. Versuchen Sie es in einer Minute erneut.',
   ],
   'signin.lead': [
     'With a key of your app, or with the admin key.',
@@ -44,8 +44,8 @@ export const frameTexts = {
     'Der Schlüssel wird nicht aufbewahrt. Die Sitzung endet nach 30 Minuten ohne Nutzung oder nach 12 Stunden.',
   ],
   'signin.whence': [
-    'The operator of the service creates keys: with push-registry keys create, or here under Operations.',
-    'Schlüssel legt an, wer den Dienst betreibt: mit push-registry keys create oder hier unter Betrieb.',
+    'Who runs the service creates keys: with push-registry keys create, or under Operations.',
+    'Schlüssel legt an, wer den Dienst betreibt: mit push-registry keys create oder unter Betrieb.',
   ],
   'signin.link': [
     'This link has been used before or has expired. Sign in with a key.',
@@ -70,8 +70,8 @@ export const frameTexts = {
   'nav.lookup': ['Look-up', 'Nachschlagen'],
   'nav.operations': ['Operations', 'Betrieb'],
   'nav.absent': [
-    {one: '{n} screen needs another role', other: '{n} screens need another role'},
-    {one: '{n} Ansicht braucht eine andere Rolle', other: '{n} Ansichten brauchen eine andere Rolle'},
+    ['{n} screen needs another role', '{n} screens need another role'],
+    ['{n} Ansicht braucht eine andere Rolle', '{n} Ansichten brauchen eine andere Rolle'],
   ],
   'nav.needs': ['needs a key with the role {roles}', 'braucht einen Schlüssel mit der Rolle {roles}'],
   'role.admin': ['admin', 'Verwaltung (admin)'],

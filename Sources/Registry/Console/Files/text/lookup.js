@@ -19,10 +19,8 @@ export const lookupTexts = {
   'lookup.notFound': ['Not found', 'Nicht gefunden'],
   'lookup.notFoundText': ['{app} has no {kinds} {text}.', 'In {app} gibt es nicht: {kinds} {text}.'],
   'lookup.notFoundToken': [
-    'Texts of 64 characters or more are looked up as tokens. If this is an id, choose User or Installation beside the '
-    + 'box.',
-    'Texte ab 64 Zeichen werden als Token gesucht. Ist es eine Kennung, wählen Sie neben dem Feld Benutzer oder '
-    + 'Installation.',
+    'Texts of 64 characters or more are taken for tokens. For an id, choose User or Installation.',
+    'Texte ab 64 Zeichen gelten als Token. Für eine Kennung wählen Sie Benutzer oder Installation.',
   ],
   'lookup.impossible': ['This cannot be an id or a token', 'Das kann weder Kennung noch Token sein'],
   'lookup.impossibleText': [
@@ -166,8 +164,8 @@ export const lookupTexts = {
     'Eine andere Installation registrierte ihr Token; sie hat keines mehr.',
   ],
   'event.superseded.limit': [
-    'Its user has more installations than the policy allows; it was not seen for the longest.',
-    'Ihr Benutzer hat mehr Installationen, als die Richtlinie erlaubt; sie war am längsten nicht zu sehen.',
+    'Its user has too many installations; this one was unseen the longest.',
+    'Ihr Benutzer hat zu viele Installationen; diese war am längsten nicht zu sehen.',
   ],
   'event.superseded.reinstalled': [
     'The app was installed anew; this older installation was retired.',

@@ -64,7 +64,7 @@ export const messageTexts = {
   'messages.picture': ['Funnel', 'Trichter'],
   'messages.deliveryRate': ['Delivered of targeted', 'Zugestellt von ausgegeben'],
   'messages.openRate': ['Opened of delivered', 'Geöffnet von zugestellt'],
-  'messages.rest': [{one: '{n} other', other: '{n} others'}, '{n} weitere'],
+  'messages.rest': [['{n} other', '{n} others'], '{n} weitere'],
   'messages.overTime': ['Over time', 'Im Lauf der Zeit'],
   'messages.noReceipts': ['Nothing has been reported yet', 'Noch wurde nichts gemeldet'],
   'messages.from': ['From', 'Ab'],

@@ -46,11 +46,7 @@ export const operationsTexts = {
   'ops.degraded': ['It works, but without:', 'Er arbeitet, aber ohne:'],
   'ops.refresh': ['Refresh', 'Aktualisieren'],
   'held.note': [
-    {one: '{n} installation or token of {provider} is held', other: '{n} installations and tokens of {provider} are held'},
-    {
-      one: '{n} Installation oder Token von {provider} wird zurückgehalten',
-      other: '{n} Installationen und Token von {provider} werden zurückgehalten',
-    },
+    'Held installations and tokens of {provider}: {n}', 'Zurückgehaltene Installationen und Token von {provider}: {n}',
   ],
   'held.text': [
     'The provider reported too many as dead within an hour, perhaps by mistake. They get no pushes until you decide.',
@@ -68,24 +64,17 @@ export const operationsTexts = {
   'held.sinceHint': ['In your time zone.', 'In Ihrer Zeitzone.'],
   'held.count': ['Count them', 'Zählen'],
   'held.restoreQuestion': [
-    {one: '{n} would become active again.', other: '{n} would become active again.'},
-    {one: '{n} würde wieder aktiv.', other: '{n} würden wieder aktiv.'},
+    '{n} would become active again.', ['{n} würde wieder aktiv.', '{n} würden wieder aktiv.'],
   ],
-  'held.restored': [{one: '{n} is restored.', other: '{n} are restored.'},
-    {one: '{n} ist wiederhergestellt.', other: '{n} sind wiederhergestellt.'}],
+  'held.restored': [['{n} is restored.', '{n} are restored.'],
+    ['{n} ist wiederhergestellt.', '{n} sind wiederhergestellt.']],
   'held.release': ['Release', 'Freigeben'],
   'held.releaseQuestion': [
-    {
-      one: 'The provider was right. {n} becomes unregistered; a token beside a main one is deleted.',
-      other: 'The provider was right. {n} become unregistered; tokens beside main ones are deleted.',
-    },
-    {
-      one: 'Der Anbieter hatte recht. {n} wird ungültig; ein Token neben dem Haupt-Token wird gelöscht.',
-      other: 'Der Anbieter hatte recht. {n} werden ungültig; Token neben den Haupt-Token werden gelöscht.',
-    },
+    'The provider was right. {n} of them end; tokens beside main ones are deleted.',
+    'Der Anbieter hatte recht. {n} davon enden; Token neben den Haupt-Token werden gelöscht.',
   ],
-  'held.released': [{one: '{n} is released.', other: '{n} are released.'},
-    {one: '{n} ist freigegeben.', other: '{n} sind freigegeben.'}],
+  'held.released': [['{n} is released.', '{n} are released.'],
+    ['{n} ist freigegeben.', '{n} sind freigegeben.']],
   'ops.rates': ['Rates of this process', 'Durchsatz dieses Prozesses'],
   'ops.measuring': ['Measuring …', 'Wird gemessen …'],
   'ops.goOn': ['Continue measuring', 'Weiter messen'],
@@ -114,8 +103,8 @@ export const operationsTexts = {
   'ops.undid': ['It undid run {run}.', 'Er machte Lauf {run} rückgängig.'],
   'ops.noChanges': ['It changed nothing.', 'Er änderte nichts.'],
   'ops.moreApps': [
-    {one: '{n} more app', other: '{n} more apps'},
-    {one: '{n} weitere App', other: '{n} weitere Apps'},
+    ['{n} more app', '{n} more apps'],
+    ['{n} weitere App', '{n} weitere Apps'],
   ],
   'ops.heldBack': [
     'was held back: {leaving} of {active} active installations ({share}) would have been retired; the limit was '
@@ -137,17 +126,17 @@ export const operationsTexts = {
   'ops.upkeep.historyRemoved': ['Events deleted', 'Gelöschte Ereignisse'],
   'ops.undo': ['An undo restores at most {n}', 'Rückgängig machen stellt höchstens {n} wieder her'],
   'ops.undoText': [
-    'Stale and unregistered installations that have not changed since. Tokens and sessions come back when the app '
-    + 'registers again.',
-    'Lange nicht gesehene und ungültige Installationen, die sich seitdem nicht geändert haben. Token und Sitzungen '
-    + 'kommen zurück, wenn sich die App neu registriert.',
+    'Stale and unregistered installations that have not changed since. Tokens and sessions return with the next '
+    + 'registration.',
+    'Lange nicht gesehene und ungültige Installationen ohne Änderung seitdem. Token und Sitzungen kommen mit der '
+    + 'nächsten Registrierung zurück.',
   ],
   'ops.copy': ['Copy', 'Kopieren'],
   'ops.createKey': ['New key', 'Neuer Schlüssel'],
   'ops.noKeys': ['No key is valid', 'Kein Schlüssel ist gültig'],
   'ops.revokedKeys': [
-    {one: '{n} revoked key', other: '{n} revoked keys'},
-    {one: '{n} widerrufener Schlüssel', other: '{n} widerrufene Schlüssel'},
+    ['{n} revoked key', '{n} revoked keys'],
+    ['{n} widerrufener Schlüssel', '{n} widerrufene Schlüssel'],
   ],
   'ops.keyNameHint': ['Who or what uses it.', 'Wer oder was ihn benutzt.'],
   'ops.roles': ['Roles', 'Rollen'],
@@ -246,11 +235,11 @@ export const operationsTexts = {
   'ops.hint.webPushHosts': ['One host a line; *.domain allows all below it.', 'Ein Host je Zeile; *.domain erlaubt alle darunter.'],
   'ops.hint.rateLimits.perKey': ['Empty: no limit.', 'Leer: keine Grenze.'],
   'ops.hint.rateLimits.perAddress': ['Empty: no limit.', 'Leer: keine Grenze.'],
-  'ops.unit.weeks': [{one: 'week', other: 'weeks'}, {one: 'Woche', other: 'Wochen'}],
-  'ops.unit.days': [{one: 'day', other: 'days'}, {one: 'Tag', other: 'Tage'}],
-  'ops.unit.hours': [{one: 'hour', other: 'hours'}, {one: 'Stunde', other: 'Stunden'}],
-  'ops.unit.minutes': [{one: 'minute', other: 'minutes'}, {one: 'Minute', other: 'Minuten'}],
-  'ops.unit.seconds': [{one: 'second', other: 'seconds'}, {one: 'Sekunde', other: 'Sekunden'}],
+  'ops.unit.weeks': [['week', 'weeks'], ['Woche', 'Wochen']],
+  'ops.unit.days': [['day', 'days'], ['Tag', 'Tage']],
+  'ops.unit.hours': [['hour', 'hours'], ['Stunde', 'Stunden']],
+  'ops.unit.minutes': [['minute', 'minutes'], ['Minute', 'Minuten']],
+  'ops.unit.seconds': [['second', 'seconds'], ['Sekunde', 'Sekunden']],
   'ops.perSecond': ['per second,', 'je Sekunde,'],
   'ops.burst': ['at once', 'auf einmal'],
   'ops.notWhole': ['This must be a whole number.', 'Das muss eine ganze Zahl sein.'],
