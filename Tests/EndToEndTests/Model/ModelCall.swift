@@ -4,7 +4,7 @@ import RegistryTestSupport
 ///
 /// In a plan, times are relative to the call's sending, and generations count back from the newest known one (-1);
 /// `resolved(at:known:)` replaces them when the call is sent.
-enum ModelCall: Hashable, Sendable {
+enum ModelCall: Hashable, Codable, Sendable {
     case register(ModelRegistration)
     case read(phone: String, by: ModelCredential)
     case list(user: String)
@@ -63,7 +63,7 @@ extension [Int64] {
 }
 
 /// The credential of a call. Times are microseconds since 1970, as everywhere in the model.
-enum ModelCredential: Hashable, Sendable {
+enum ModelCredential: Hashable, Codable, Sendable {
     /// The app's back end, perhaps for a user.
     case service(user: String?, session: String?, expiresAt: Int64?)
     case jwt(user: String, session: String?, issuedAt: Int64)
@@ -105,7 +105,7 @@ enum ModelCredential: Hashable, Sendable {
     }
 }
 
-enum ModelPrecondition: Hashable, Sendable {
+enum ModelPrecondition: Hashable, Codable, Sendable {
     case exists
     case generation(Int64)
 
@@ -131,7 +131,7 @@ enum ModelPrecondition: Hashable, Sendable {
 }
 
 /// The parts of a snapshot that vary.
-struct ModelSnapshot: Hashable, Sendable {
+struct ModelSnapshot: Hashable, Codable, Sendable {
     var authorization: String
     var keychain: String
     /// If nil, the device model decides whether two installations are of one device (R5).
@@ -147,7 +147,7 @@ struct ModelSnapshot: Hashable, Sendable {
     var settings: JSON { SampleRegistration.settings(authorizationStatus: authorization) }
 }
 
-struct ModelRegistration: Hashable, Sendable {
+struct ModelRegistration: Hashable, Codable, Sendable {
     let phone: String
     let provider: String
     let token: String
@@ -167,7 +167,7 @@ struct ModelRegistration: Hashable, Sendable {
 }
 
 /// A provider's response to one push: about a token, an installation, or both.
-struct ModelFeedback: Hashable, Sendable {
+struct ModelFeedback: Hashable, Codable, Sendable {
     let phone: String?
     let provider: String?
     let token: String?

@@ -2,10 +2,10 @@ import Basics
 import RegistryTestSupport
 
 /// What happens in one app: rounds of concurrent calls, and the faults of each round. It follows from a seed and can be
-/// repeated; only the timing differs.
-struct ModelPlan: Hashable, Sendable {
+/// stored, shortened and repeated; only the timing differs.
+struct ModelPlan: Hashable, Codable, Sendable {
     /// A call of a client.
-    struct Call: Hashable, Sendable {
+    struct Call: Hashable, Codable, Sendable {
         let call: ModelCall
         /// The client waits this long before it sends the call.
         var pauseMilliseconds = 0
@@ -13,7 +13,7 @@ struct ModelPlan: Hashable, Sendable {
         var isAbandoned = false
     }
 
-    struct Round: Hashable, Sendable {
+    struct Round: Hashable, Codable, Sendable {
         /// The time since the round before, simulated.
         var pauseHours: Int64 = 0
         /// The calls of each client, in order.
@@ -21,6 +21,8 @@ struct ModelPlan: Hashable, Sendable {
         /// Whether the clients send their first calls at once, then their second calls, and so on: the best race.
         var isInVolleys = false
         var faults: [TimedFault]
+
+        var count: Int { clients.reduce(0) { $0 + $1.count } }
 
         /// What the clients do between two moments at which they wait for one another.
         var volleys: [[[Call]]] {
@@ -32,6 +34,8 @@ struct ModelPlan: Hashable, Sendable {
     }
 
     var rounds: [Round]
+
+    var count: Int { rounds.reduce(0) { $0 + $1.count } }
 
     var hasJobs: Bool { rounds.contains { $0.faults.contains(where: \.fault.isJob) } }
 

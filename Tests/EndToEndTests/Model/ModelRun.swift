@@ -3,6 +3,8 @@ import RegistryTestSupport
 
 /// A plan of which the service broke a promise.
 struct Violation: Error {
+    /// Up to the round of the violation.
+    var plan: ModelPlan
     let description: String
 }
 
@@ -55,6 +57,9 @@ struct ModelRun: Sendable {
         var apps = try await race(plans.count) { [self] _ in try await ModelApp(in: registry.registry) }
         for number in plans[0].rounds.indices {
             let faults = plans[0].rounds[number].faults
+            func violation(_ plan: ModelPlan, _ description: String) -> Violation {
+                Violation(plan: ModelPlan(rounds: Array(plan.rounds[...number])), description: description)
+            }
             registry.forgetClock()
             for index in apps.indices { try await apps[index].wait(hours: plans[index].rounds[number].pauseHours) }
             let first = apps[0].app
@@ -69,7 +74,7 @@ struct ModelRun: Sendable {
             tally.count(calls, faults)
             try await registry.settle(isUncertain: !calls.allSatisfy(\.isAnswered))
             if faults.allSatisfy(\.fault.isJob), let complaint = jobs.compactMap(\.complaint).first {
-                return Violation(description: complaint)
+                return violation(plans[0], complaint)
             }
             // What it finds stays, unless a job repairs it.
             let isLast = number == plans[0].rounds.count - 1
@@ -80,10 +85,10 @@ struct ModelRun: Sendable {
                 return (index: index, try await Self.check(app, own.map { $0.by(registry.clock) }, steps))
             }
             for (index, (app, complaint)) in checked {
-                if let complaint { return Violation(description: complaint) }
+                if let complaint { return violation(plans[index], complaint) }
                 apps[index] = app
             }
-            if let finding = try await finding { return Violation(description: finding) }
+            if let finding = try await finding { return violation(plans[0], finding) }
         }
         return nil
     }

@@ -12,18 +12,21 @@ import Testing
 /// exponential in their length; there are many.
 ///
 /// `PUSH_REGISTRY_TEST_SEED` repeats seeds, divided by commas: the calls and faults are then the same, but not their
-/// timing; so a race may need a seed several times. `PUSH_REGISTRY_TEST_SOAK` runs random seeds for this number of
-/// minutes, or forever if it is 0.
+/// timing. `PUSH_REGISTRY_TEST_CAPSULE` repeats the file of a violation and shrinks it. `PUSH_REGISTRY_TEST_SOAK` runs
+/// random seeds for this number of minutes, or forever if it is 0.
 @Suite("The service follows the rules under fire (R1 to R10)", .serialized)
 struct ModelTests {
     private static let fixedSeeds: Range<UInt64> = 0..<10
     private static let apps = 4
+    private static let shrinkLimit = Duration.seconds(300)
 
     private let tally = ModelRun.Tally()
 
     @Test func responsesAndTables_haveASerialOrder_underFire() async throws {
         let environment = ProcessInfo.processInfo.environment
-        if let minutes = environment["PUSH_REGISTRY_TEST_SOAK"].flatMap({ Int($0) }) {
+        if let path = environment["PUSH_REGISTRY_TEST_CAPSULE"] {
+            try await replay(Capsule(path: path))
+        } else if let minutes = environment["PUSH_REGISTRY_TEST_SOAK"].flatMap({ Int($0) }) {
             try await soak(minutes: minutes)
         } else if let seeds = environment["PUSH_REGISTRY_TEST_SEED"] {
             try await hunt(seeds.split(separator: ",").map { try #require(UInt64($0)) })
@@ -84,9 +87,9 @@ struct ModelTests {
                     do {
                         let violation = try await run.violation(of: plans)
                         tally.countSeed(violation)
-                        if let violation { return report(violation, seed) }
+                        if let violation { return try report(violation, seed) }
                     } catch {
-                        Issue.record(error, "\(command(seed))")
+                        Issue.record(error, "\(Capsule.command("PUSH_REGISTRY_TEST_SEED=\(seed)"))")
                         return
                     }
                 }
@@ -94,16 +97,53 @@ struct ModelTests {
         }
     }
 
-    private func report(_ violation: Violation, _ seed: UInt64) {
+    private func report(_ violation: Violation, _ seed: UInt64) throws {
+        let path = try Capsule(violation, seed: seed).write(as: "seed-\(seed)")
         Issue.record(
             """
             \(violation.description)
             After \(summary).
-            The seed again: \(command(seed))
+            The seed again:       \(Capsule.command("PUSH_REGISTRY_TEST_SEED=\(seed)"))
+            The least that fails: \(Capsule.command("PUSH_REGISTRY_TEST_CAPSULE=\(path)"))
             """)
     }
 
-    private func command(_ seed: UInt64) -> String {
-        "PUSH_REGISTRY_TEST_SEED=\(seed) .ci/tests --filter EndToEndTests.ModelTests"
+    /// Repeats a plan until it fails, and then looks for a smaller one. A failover needs new servers each
+    /// time.
+    private func replay(_ capsule: Capsule) async throws {
+        let servers = capsule.plan.servers
+        if servers == .standby {
+            return try await replay(capsule) { plan in
+                try await FaultyRegistry.with(servers) { try await violation(of: plan, in: $0) }
+            }
+        }
+        try await FaultyRegistry.with(servers) { registry in
+            try await replay(capsule) { try await violation(of: $0, in: registry) }
+        }
+    }
+
+    private func replay(_ capsule: Capsule, _ run: (ModelPlan) async throws -> Violation?) async throws {
+        func attempt(_ plan: ModelPlan, times: Int) async throws -> Violation? {
+            for _ in 0..<times { if plan.count > 0, let found = try await run(plan) { return found } }
+            return nil
+        }
+        guard let violation = try await attempt(capsule.plan, times: 50) else {
+            return report("the capsule's plan kept all promises: \(summary)")
+        }
+        let smallest = try await ModelPlan.shrink(violation, within: Self.shrinkLimit) {
+            try await attempt($0, times: 8)
+        }
+        let path = try Capsule(smallest, seed: capsule.seed).write(as: "seed-\(capsule.seed ?? 0)-small")
+        Issue.record(
+            """
+            \(smallest.description)
+            \(smallest.plan.count) calls: \(path)
+            """)
+    }
+
+    /// Runs a plan in several apps at once.
+    private func violation(of plan: ModelPlan, in registry: FaultyRegistry) async throws -> Violation? {
+        let plans = Array(repeating: plan, count: Self.apps)
+        return try await ModelRun(registry: registry, tally: tally).violation(of: plans)
     }
 }

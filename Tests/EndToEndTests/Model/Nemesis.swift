@@ -1,7 +1,7 @@
 import Basics
 
 /// Something that goes wrong, or a command that runs, beside the calls of a round.
-enum Fault: Hashable, Sendable {
+enum Fault: Hashable, Codable, Sendable {
     /// SIGKILL. The next process serves the same port, in whose queue clients wait.
     case killService
     case stopService(milliseconds: Int)
@@ -39,13 +39,13 @@ enum Fault: Hashable, Sendable {
 }
 
 /// A fault with its time after the start of the round.
-struct TimedFault: Hashable, Sendable {
+struct TimedFault: Hashable, Codable, Sendable {
     let milliseconds: Int
     let fault: Fault
 }
 
 /// A kind of plan, by its faults.
-enum Nemesis: Int, CaseIterable, Sendable {
+enum Nemesis: Int, CaseIterable, Codable, Sendable {
     /// No faults, and no concurrent calls either.
     case sequential
     /// No faults.
