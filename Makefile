@@ -40,7 +40,7 @@ CHECK = ^(Basics|Command|EventLoop|HTTPFetch|HTTPServer|HTTPWire|Importing|Migra
 PACKAGE = PushRegistryClientTests\.(Dependency|Platform|Sample)Tests
 # Tests that need both cores: thousands of calls one after another, and hundreds at once. Those of the calendar move
 # PostgreSQL's clock by libfaketime. That of metrics waits for a thread of the pool, which other tests block.
-ALONE = MetricsTextTests|CalendarTests|MassExpiryTests|PermutationTests|EndToEndTests\.ModelTests
+ALONE = MetricsTextTests|CalendarTests|ManyRacesTests|MassExpiryTests|PermutationTests|EndToEndTests\.ModelTests
 
 check: packages ## Run the tests that need neither PostgreSQL nor a browser: what to run while working
 	.ci/tests --filter '$(CHECK)' --skip '$(PACKAGE)'

@@ -147,12 +147,12 @@ export const audienceTexts = {
   ],
   'trend.refused': ['The records lack a part of this filter', 'Den Aufzeichnungen fehlt ein Teil dieses Filters'],
   'trend.notInRecord': [
-    'They do not have {fields}. Remove that from the filter to see a trend.',
-    'Sie enthalten nicht: {fields}. Entfernen Sie das aus dem Filter, um einen Trend zu sehen.',
+    'They do not have {fields}. Remove that to see a trend.',
+    'Sie enthalten nicht: {fields}. Entfernen Sie das für einen Trend.',
   ],
   'trend.topicNotInRecord': [
-    'They have one topic that users can leave. Remove the others from the filter to see a trend.',
-    'Sie enthalten ein Thema, das abwählbar ist. Entfernen Sie die anderen, um einen Trend zu sehen.',
+    'They have one topic that users can leave. Remove the others to see a trend.',
+    'Sie enthalten ein Thema, das abwählbar ist. Entfernen Sie die anderen für einen Trend.',
   ],
   'trend.changes': ['Changes of the permission, by version', 'Änderungen der Erlaubnis, nach Version'],
   'trend.between': ['Active installations, from {from} to {to}.', 'Aktive Installationen, vom {from} bis zum {to}.'],
