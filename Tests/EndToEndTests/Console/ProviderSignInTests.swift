@@ -293,10 +293,12 @@ struct ProviderSignInTests {
     }
 
     @Test func signIn_isUnavailable_withoutAProvider() async throws {
-        let visitor = ConsoleVisitor(registry: try Registry.shared)
-        for path in ["sign-in", "signed-in"] {
-            let response = try await visitor.send("GET", "/console/v1/\(path)")
-            #expect(response.status == 303 && response["Location"] == "../#sign-in=unavailable")
+        try await withRegistry { registry in
+            let visitor = ConsoleVisitor(registry: registry)
+            for path in ["sign-in", "signed-in"] {
+                let response = try await visitor.send("GET", "/console/v1/\(path)")
+                #expect(response.status == 303 && response["Location"] == "../#sign-in=unavailable")
+            }
         }
     }
 }
