@@ -1,4 +1,5 @@
--- Who changed what: apps and their policies, keys, segments and topics; erasures, repairs of feedback, undone clean-ups.
+-- Who changed what: apps and their policies, keys, segments and topics; erasures, repairs of feedback and undone
+-- clean-ups.
 
 -- On the coordinator, as the rows whose changes it records: one transaction writes both.
 CREATE TABLE audit_entry (
