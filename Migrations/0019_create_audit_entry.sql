@@ -1,4 +1,4 @@
--- Who changed what: apps and their policies, keys, segments and topics; erasures, repairs of feedback, undone
+-- Who changed what: apps and their policies, keys, segments and topics; erasures, repairs of feedback and undone
 -- clean-ups.
 
 -- On the coordinator, as the rows whose changes it records: one transaction writes both.
