@@ -58,7 +58,7 @@ struct LockedRegistrations {
         rest = rest.dropFirst(installations.count)
         let moment = try Moment(rest.removeFirst())
         let typed = sets.isEmpty ? nil : try TypedTokenStatements.locked(rest.removeFirst(), in: app, at: moment.time)
-        let (tombstones, choices) = try guards?.decode(Array(rest)) ?? (Tombstones(), [:])
+        let (tombstones, choices) = try guards?.decode(rest) ?? (Tombstones(), [:])
         let loaded = LockedInstallations(
             present.map(\.installation), tombstones: tombstones,
             userChoices: try await userChoices(choices, present, transaction), others: others, tokens: typed,

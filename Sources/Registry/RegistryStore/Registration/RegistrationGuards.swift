@@ -1,31 +1,34 @@
 import PostgresClient
 import PushRegistry
 
-/// The users and sessions under which a batch's registrations may begin bindings, and what is remembered of them (R7).
+/// The users and sessions under which bindings may begin, or calls may be made, and what is remembered of them (R7).
 struct RegistrationGuards {
     private let app: AppNumber
-    let users: [[UInt8]: UserID]
-    let sessions: [String]
-    private let bindings: [String: (on: Tombstones.OnInstallation, userSHA256: [UInt8])]
+    private(set) var users: [[UInt8]: UserID] = [:]
+    private(set) var sessions: Set<String> = []
+    private var bindings: [String: (on: Tombstones.OnInstallation, userSHA256: [UInt8])] = [:]
 
     /// Nil if none of the registrations, all of one app, has an owner.
     init?(_ batch: [PendingRegistration]) {
-        var users: [[UInt8]: UserID] = [:]
-        var sessions: Set<String> = []
-        var bindings: [String: (Tombstones.OnInstallation, [UInt8])] = [:]
+        app = batch[0].app
         for pending in batch {
             guard let owner = pending.registration.owner, let digest = pending.userSHA256 else { continue }
-            users[digest] = owner.userID
-            if let session = owner.session { sessions.insert(session.id.rawValue) }
-            let on = Tombstones.OnInstallation(
-                key: pending.registration.key, userID: owner.userID, sessionID: owner.session?.id)
-            bindings[pending.key.rawValue] = (on, digest)
+            add(owner, digest, on: pending.registration.key)
         }
-        guard let first = batch.first, !users.isEmpty else { return nil }
-        app = first.app
-        self.users = users
-        self.sessions = Array(sessions)
-        self.bindings = bindings
+        if users.isEmpty { return nil }
+    }
+
+    init(in app: AppNumber) {
+        self.app = app
+    }
+
+    /// - Parameter key: the installation whose logouts also count. No two calls of a batch are about the same one.
+    mutating func add(_ owner: Owner, _ userSHA256: [UInt8], on key: InstallationKey?) {
+        users[userSHA256] = owner.userID
+        if let session = owner.session { sessions.insert(session.id.rawValue) }
+        guard let key else { return }
+        let on = Tombstones.OnInstallation(key: key, userID: owner.userID, sessionID: owner.session?.id)
+        bindings[key.installID.rawValue] = (on, userSHA256)
     }
 
     /// Runs before tokens and installations are locked.
@@ -34,32 +37,33 @@ struct RegistrationGuards {
     /// Run after the installations are locked: a logout of an installation locks it, too.
     var reads: [PostgresStatement] {
         let bindings = Array(bindings)
-        return [
-            GuardStatements.installationLogouts(
-                app.rawValue, bindings.map(\.key), bindings.map(\.value.userSHA256),
-                bindings.map { $0.value.on.sessionID?.rawValue }),
-            GuardStatements.users(app.rawValue, Array(users.keys)),
-        ] + (sessions.isEmpty ? [] : [GuardStatements.sessions(app.rawValue, sessions)])
+        let logouts = GuardStatements.installationLogouts(
+            app.rawValue, bindings.map(\.key), bindings.map(\.value.userSHA256),
+            bindings.map { $0.value.on.sessionID?.rawValue })
+        return (bindings.isEmpty ? [] : [logouts]) + [GuardStatements.users(app.rawValue, Array(users.keys))]
+            + (sessions.isEmpty ? [] : [GuardStatements.sessions(app.rawValue, Array(sessions))])
     }
 
     /// The tombstones, and the users' choices about topics.
     ///
     /// - Parameter results: of `reads`.
-    func decode(_ results: [PostgresResult]) throws -> (tombstones: Tombstones, choices: [UserID: TopicChoices]) {
-        var tombstones = Tombstones()
-        for row in results[0] {
+    func decode(_ results: ArraySlice<PostgresResult>) throws -> (
+        tombstones: Tombstones, choices: [UserID: TopicChoices]
+    ) {
+        var (tombstones, results) = (Tombstones(), results)
+        for row in bindings.isEmpty ? [] : Array(results.removeFirst()) {
             guard let binding = bindings[try row.decode(0)]?.on else { continue }
             let logout = Tombstones.OnInstallation(
                 key: binding.key, userID: binding.userID, sessionID: try row.decode(1) ? binding.sessionID : nil)
             tombstones.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
         }
         var choices = Dictionary(uniqueKeysWithValues: users.values.map { ($0, TopicChoices()) })
-        for user in try results[1].map(RememberedUser.init) {
+        for user in try results.removeFirst().map(RememberedUser.init) {
             guard let id = users[user.sha256] else { continue }
             tombstones.users[.init(app: app, userID: id)] = user.logout
             choices[id] = user.choices
         }
-        for row in results.dropFirst(2).joined() { try decodeSession(row, into: &tombstones) }
+        for row in results.joined() { try decodeSession(row, into: &tombstones) }
         return (tombstones, choices)
     }
 
