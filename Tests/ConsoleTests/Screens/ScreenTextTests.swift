@@ -29,7 +29,7 @@ extension ConsoleTests {
 
         /// The names of the values in a text. The forms of a plural may differ: German "1 Zeile" and "2 Zeilen".
         private static func places(_ text: JSON) -> Set<String> {
-            let forms = text.object.isEmpty ? [text] : Array(text.object.values)
+            let forms = text.array.isEmpty ? [text] : text.array
             return Set(forms.flatMap { ($0.string ?? "").matches(of: /\{(\w+)\}/).map { String($0.1) } })
         }
 

@@ -113,7 +113,9 @@ extension ConsoleTests {
                     "POST", "/feedback/release", ["provider": "apns", "dryRun": true], by: .role(.admin))
                 let count = try #require(held.json["released"].integer)
                 #expect(count > 2)
-                try await browser.wait(forText: "\(count) \(isGerman ? "Installationen" : "installations") ")
+                try await browser.wait(
+                    forText: isGerman ? "Zurückgehaltene Installationen" : "Held installations")
+                try await browser.wait(forText: ": \(count)")
                 try await browser.expectNoViolations("held verdicts")
 
                 try await browser.click(words[0])
