@@ -9,8 +9,10 @@ extension PostgresAudienceStore {
 
     public func counts(_ audience: Audience, on days: [CalendarDay]) async throws -> [AudienceTrend.Point] {
         let query = try Self.query(audience)
-        return try await read(query, on: days) { day, view in
-            AudienceTrend.Point(day: day, asOf: view.moment.asOf, count: query.count(in: view))
+        return try await read(query, on: days) { views in
+            zip(views, query.counts(in: views.map(\.view))).map { seen, count in
+                AudienceTrend.Point(day: seen.day, asOf: seen.view.moment.asOf, count: count)
+            }
         }
     }
 
@@ -18,7 +20,7 @@ extension PostgresAudienceStore {
         _ audience: Audience, by fields: [AudienceField], limit: Int, on day: CalendarDay
     ) async throws -> AudienceBreakdown {
         let query = try Self.query(audience, by: fields)
-        let answer = try await read(query, on: [day]) { _, view in query.breakdown(of: view, limit: limit) }
+        let answer = try await read(query, on: [day]) { $0.map { query.breakdown(of: $0.view, limit: limit) } }
         guard let breakdown = answer.first else { throw AudienceRefusal.noRecord(day) }
         return breakdown
     }
@@ -32,9 +34,11 @@ extension PostgresAudienceStore {
     }
 
     /// Answers a query from the record of each day that has one, in the order of days.
+    ///
+    /// - Parameter answer: of days whose records were read together.
     private func read<Answer: Sendable>(
         _ query: CubeQuery, on days: [CalendarDay],
-        _ answer: @escaping @Sendable (CalendarDay, CubeView) -> Answer
+        _ answer: @escaping @Sendable ([(day: CalendarDay, view: CubeView)]) -> [Answer]
     ) async throws -> [Answer] {
         let app = query.audience.app
         let cached = pastCubes.cube(of: app)
@@ -57,10 +61,11 @@ extension PostgresAudienceStore {
                     query.needsZones
                     ? try await connection.execute(past.days.map { past.zones(at: $0.asOf) }, timeout: timeout) : []
                 answers += try await offLoop { [past] in
-                    try past.days.enumerated().compactMap { index, day in
-                        let view = past.view(of: day, zones: zones.isEmpty ? [:] : try CubeReading.zones(zones[index]))
-                        return query.needsNoTexts || !view.overflows ? answer(day.day, view) : nil
+                    let views = try past.days.enumerated().map { index, day in
+                        let zones = zones.isEmpty ? [:] : try CubeReading.zones(zones[index])
+                        return (day: day.day, view: past.view(of: day, zones: zones))
                     }
+                    return answer(views.filter { query.needsNoTexts || !$0.view.overflows })
                 }
             }
             _ = try await connection.execute([AudienceSessionStatements.commit()], timeout: timeout)

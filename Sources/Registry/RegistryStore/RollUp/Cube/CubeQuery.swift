@@ -40,17 +40,26 @@ struct CubeQuery: Sendable {
     }
 
     /// The number of selected installations.
-    func count(in view: CubeView) -> Int64 {
-        let (filter, include) = (CubeFilter(view), audience.include)
+    func count(in view: CubeView) -> Int64 { counts(in: [view])[0] }
+
+    /// The number of selected installations in each view. The views have the same cells.
+    func counts(in views: [CubeView]) -> [Int64] {
+        guard let first = views.first else { return [] }
+        // What the zones are depends on the moment, and nothing else does.
+        guard views.count == 1 || !needsZones else { return views.map { count(in: $0) } }
+        let (filter, include) = (CubeFilter(first), audience.include)
         guard let topic = audience.filter.openTopics.first else {
-            return view.sum(layer, include, where: filter.matches(audience.filter, isSubscribed: true))
+            let matches = filter.matches(audience.filter, isSubscribed: true)
+            return views.map { $0.sum(layer, include, where: matches) }
         }
         // As in `selected`.
         let isIn = topic.content.isInByDefault
         let usual = filter.matches(audience.filter, isSubscribed: isIn)
         let other = filter.matches(audience.filter, isSubscribed: !isIn)
-        return view.sum(layer, include, where: usual) - view.sum(topic.decision, include, where: usual)
-            + view.sum(topic.decision, include, where: other)
+        return views.map { view in
+            view.sum(layer, include, where: usual) - view.sum(topic.decision, include, where: usual)
+                + view.sum(topic.decision, include, where: other)
+        }
     }
 
     /// The number of selected installations of each cell.
