@@ -59,4 +59,47 @@ struct AddressTests {
             #expect(events == ["registered firstRegistration \(digest)", "rotated respelled \(digest)"])
         }
     }
+
+    /// A reader looks all the time: at no moment two installations have one address.
+    @Test func address_hasOneHolder_whateverItsSpellingsAndWhoeverRacesForIt() async throws {
+        try await withStores(4) { stores in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for client in 0..<32 {
+                    group.addTask {
+                        var dice = SeededGenerator(seed: UInt64(client))
+                        for _ in 0..<25 {
+                            let id = dice.element(of: ["c", "d", "e"]) + Self.fid.dropFirst()
+                            let token = id + dice.element(of: ["", ":a", ":b"])
+                            _ = try await stores[client % 4].register(
+                                .make("phone-\(dice.below(9))", token: token, user: "user-\(dice.below(3))"))
+                        }
+                    }
+                }
+                let isDone = Flag()
+                async let count = looks(stores[0], until: isDone)
+                try await group.waitForAll()
+                isDone.set()
+                #expect(try await count > 0)
+            }
+            try await stores[0].expectOneHolderOfEachToken()
+            try await stores[0].expectCompleteHistory()
+            #expect(try await stores[0].count("SELECT count(*) FROM token_event WHERE reason = 'respelled'") > 0)
+        }
+    }
+
+    /// - Returns: how often it looked.
+    private func looks(_ store: StoreUnderTest, until isDone: Flag) async throws -> Int {
+        for number in 1... {
+            let wasDone = isDone.isSet
+            let shared = try await store.strings(
+                PostgresStatement(
+                    """
+                    SELECT \(sql: TokenColumns.address) FROM installation WHERE token IS NOT NULL
+                    GROUP BY 1 HAVING count(*) > 1
+                    """))
+            #expect(shared.isEmpty)
+            if wasDone { return number }
+        }
+        return 0
+    }
 }
