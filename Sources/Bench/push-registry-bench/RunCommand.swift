@@ -78,7 +78,8 @@ struct RunCommand: BenchmarkCommand {
     }
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
-        var report = BenchmarkReport("registrations")
+        var report = BenchmarkReport(
+            flushDelay == 0 ? "registrations" : "registrations, \(flushDelay) µs added to each flush")
         if options.wantsDatabase {
             try await RunBenchmark(options: options, binary: try .pushRegistry(common.binary), log: log).run(&report)
         }

@@ -60,7 +60,8 @@ struct AgainstBenchmark {
     }
 
     private func compare(_ own: ComparedSide, _ other: ComparedSide, _ fleet: Fleet) async throws -> BenchmarkReport {
-        var report = BenchmarkReport("this binary against another one")
+        var report = BenchmarkReport(
+            options.isOnCitus ? "this binary on Citus against one PostgreSQL" : "this binary against another one")
         for round in 1...options.rounds {
             for row in ComparedRow.allCases where options.wants(row) {
                 let isOwnFirst = round % 2 == 1
