@@ -113,17 +113,22 @@ extension ConsoleTests {
             }
         }
 
+        /// Leaves a form that is not saved, with the sign-in in front of it.
+        private static func loseTheSession(_ browser: Browser, _ console: Console, key: String) async throws {
+            try await console.signIn(browser, key: key)
+            try await browser.show(page: "operations/policy")
+            try await browser.fill("Grace period", "11")
+            try await browser.devTools("Network.clearBrowserCookies", [:])
+            try await browser.click("Review the change")
+            try await browser.click("Save")
+            try await browser.wait(for: "document.querySelector('dialog signin-screen form')")
+        }
+
         @Test func formThatIsNotSaved_isThereAgain_whenTheSessionHasEnded() async throws {
             let console = try Console.shared
             let key = console.filled.key(.admin)
             try await console.withBrowser(expecting: ["401"]) { browser in
-                try await console.signIn(browser, key: key)
-                try await browser.show(page: "operations/policy")
-                try await browser.fill("Grace period", "11")
-                try await browser.devTools("Network.clearBrowserCookies", [:])
-                try await browser.click("Review the change")
-                try await browser.click("Save")
-                try await browser.wait(for: "document.querySelector('dialog signin-screen form')")
+                try await Self.loseTheSession(browser, console, key: key)
                 #expect(try await browser.run("return document.querySelector('main').checkVisibility()") == false)
                 try await browser.expectNoViolations("a sign-in in front of a form")
                 try await console.signInAgain(browser, key: key)
@@ -137,13 +142,7 @@ extension ConsoleTests {
             let console = try Console.shared
             let key = console.filled.key(.admin)
             try await console.withBrowser(expecting: ["401"]) { browser in
-                try await console.signIn(browser, key: key)
-                try await browser.show(page: "operations/policy")
-                try await browser.fill("Grace period", "11")
-                try await browser.devTools("Network.clearBrowserCookies", [:])
-                try await browser.click("Review the change")
-                try await browser.click("Save")
-                try await browser.wait(for: "document.querySelector('dialog signin-screen form')")
+                try await Self.loseTheSession(browser, console, key: key)
                 // The page hears of nothing but that it is looked at again.
                 try await browser.run(
                     """

@@ -32,11 +32,8 @@ struct AgainstBenchmark {
             try await binary.run(["migrate"], environment: database)
             if onCitus { try await binary.run(["distribute"], environment: database) }
             try await binary.run(["apps", "create", Self.app], environment: database)
-            let output = FileManager.default.temporaryDirectory.appending(
-                path: "push-registry-bench-\(name)-\(getpid()).log")
-            defer { try? FileManager.default.removeItem(at: output) }
             return try await ServerProcess.with(
-                binary, database: nodes[0].connectionString, log: output, writesAccessLog: options.writesAccessLog
+                binary, database: nodes[0].connectionString, writesAccessLog: options.writesAccessLog
             ) { server in
                 let side = try await ComparedSide.make(name, binary, nodes, server, fleet, options, log: log)
                 try await side.fill(fleet)

@@ -9,31 +9,14 @@ struct BloatBenchmark {
     /// The time limit for registering the fleet once.
     private static let secondsMax = 1_800
 
-    private let connectionString: String
-    private let database: PostgresConfiguration
-    private let binary: Binary
-    private let count: Int
-    private let times: Int
-    private let seed: UInt64
+    let database: BenchmarkDatabase
+    let times: Int
 
-    init(_ connectionString: String, _ binary: Binary, count: Int, times: Int, seed: UInt64) throws {
-        self.connectionString = connectionString
-        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
-        self.binary = binary
-        self.count = count
-        self.times = times
-        self.seed = seed
-    }
+    private var count: Int { database.count }
 
     func run(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try FileLimit.raise()
-        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
-        let fleet = Fleet(
-            seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
-            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
-        log("loading \(count) installations")
-        try await FleetLoader().load(fleet, into: database)
-        try await sql("VACUUM ANALYZE")
+        let fleet = try await database.load(writesHistory: true, log: log)
         let (before, earlier) = (try await sizes(), try await updates())
         try await registerAll(fleet, log)
         let (after, later) = (try await sizes(), try await updates())
@@ -49,9 +32,7 @@ struct BloatBenchmark {
     }
 
     private func registerAll(_ fleet: Fleet, _ log: @Sendable (String) -> Void) async throws {
-        let output = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: output) }
-        try await ServerProcess.with(binary, database: connectionString, log: output) { server in
+        try await ServerProcess.with(database.binary, database: database.connectionString) { server in
             let writer = RegistrationWriter(app: fleet.app.id, key: try await server.makeKey(of: fleet.app.id))
             for time in 1...times {
                 let start = ContinuousClock.now
@@ -84,7 +65,7 @@ struct BloatBenchmark {
 
     /// Of each part, in megabytes.
     private func sizes() async throws -> [Double] {
-        try await PostgresSession.withSession(database) { session in
+        try await PostgresSession.withSession(database.session) { session in
             try Self.parts.map { part in
                 let bytes: Int64 = try session.execute("SELECT (\(sql: part.bytes))::bigint")[0].decode(0)
                 return Double(bytes) / 1_048_576
@@ -110,14 +91,10 @@ struct BloatBenchmark {
 
     /// PostgreSQL's own counters. Each session reports to them when it is idle or ends.
     private func updates() async throws -> (all: Int64, heapOnly: Int64) {
-        try await PostgresSession.withSession(database) { session in
+        try await PostgresSession.withSession(database.session) { session in
             let row = try session.execute(
                 "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'installation'")[0]
             return (try row.decode(0), try row.decode(1))
         }
-    }
-
-    private func sql(_ script: String) async throws {
-        try await PostgresSession.withSession(database) { try $0.run(script: script) }
     }
 }

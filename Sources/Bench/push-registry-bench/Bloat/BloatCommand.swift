@@ -28,9 +28,8 @@ struct BloatCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(RunBenchmark.clusterSettings(RunOptions())) { server, binary in
-            let benchmark = try BloatBenchmark(
-                server.connectionString, binary, count: count, times: times, seed: common.seed)
-            return try await benchmark.run(log: log)
+            let database = try BenchmarkDatabase(server, binary, count: count, seed: common.seed)
+            return try await BloatBenchmark(database: database, times: times).run(log: log)
         }
     }
 }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -16,35 +15,20 @@ struct CleanUpBenchmark {
     private static let unaffectedTenth = 9
     private static let aloneSeconds = 5
 
-    private let connectionString: String
-    private let database: PostgresConfiguration
-    private let superuser: PostgresConfiguration
-    private let binary: Binary
-    private let count: Int
-    private let seed: UInt64
-
-    init(_ server: EmbeddedPostgres, _ binary: Binary, count: Int, seed: UInt64) throws {
-        connectionString = server.connectionString
-        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
-        superuser = try PostgresConfiguration(server.superuserConnectionString)
-        self.binary = binary
-        self.count = count
-        self.seed = seed
-    }
+    let database: BenchmarkDatabase
 
     func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
-        log("loading \(count) installations")
-        let fleet = try await load()
-        let postgres = try await PostgresSession.withSession(database) { session in
+        let fleet = try await load(log)
+        let postgres = try await PostgresSession.withSession(database.session) { session in
             ProcessUsage(
                 processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
             )
         }
-        var report = BenchmarkReport("a tenth of \(count) installations becomes stale")
+        var report = BenchmarkReport("a tenth of \(database.count) installations becomes stale")
         for round in 0..<rounds {
             try await age(tenth: 3 * round)
             let bare = try await measure(postgres) {
-                try await script(Self.bareSQL)
+                try await database.run(Self.bareSQL)
                 try await fold()
             }
             try await age(tenth: 3 * round + 1)
@@ -72,9 +56,9 @@ struct CleanUpBenchmark {
     private func measureLatency(
         _ fleet: Fleet, _ report: inout BenchmarkReport, _ log: (String) -> Void
     ) async throws {
-        let output = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: output) }
-        let (alone, beside, seconds) = try await ServerProcess.with(binary, database: connectionString, log: output) {
+        let (alone, beside, seconds) = try await ServerProcess.with(
+            database.binary, database: database.connectionString
+        ) {
             let load = try await CleanUpLoad(fleet, $0) { Self.tenth(of: $0) == Self.unaffectedTenth }
             let alone = try await load.p99 { try await Task.sleep(for: .seconds(Self.aloneSeconds)) }
             let start = ContinuousClock.now
@@ -88,25 +72,20 @@ struct CleanUpBenchmark {
     }
 
     /// All installations were seen within hours. The rebuild counts the rows that this function changes by SQL.
-    private func load() async throws -> Fleet {
-        let fleet = Fleet(
-            seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
-            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
-        var loader = FleetLoader()
-        loader.writesHistory = false
-        try await loader.load(fleet, into: database)
+    private func load(_ log: (String) -> Void) async throws -> Fleet {
+        let fleet = try await database.load(log: log)
         // Only the installations that this benchmark makes old may be due.
-        try await script(
+        try await database.run(
             """
             UPDATE installation SET state = 'active', probably_replaced_by = NULL, session_expires_at = NULL
             WHERE state <> 'active' OR probably_replaced_by IS NOT NULL OR session_expires_at IS NOT NULL
             """)
-        _ = try await RollUpRebuild(database).run()
+        _ = try await RollUpRebuild(database.session).run()
         return fleet
     }
 
     private func age(tenth: Int) async throws {
-        try await script(
+        try await database.run(
             """
             UPDATE installation SET created_at = created_at - interval '70 days',
                 registered_at = registered_at - interval '70 days', last_seen_at = last_seen_at - interval '70 days'
@@ -114,8 +93,8 @@ struct CleanUpBenchmark {
             """)
         try await fold()
         // VACUUM cannot run in a transaction with other statements. All sides start with all pages written.
-        try await script("VACUUM ANALYZE")
-        try await PostgresSession.withSession(superuser) { try $0.run(script: "CHECKPOINT") }
+        try await database.run("VACUUM ANALYZE")
+        try await PostgresSession.withSession(database.superuser) { try $0.run(script: "CHECKPOINT") }
     }
 
     /// The same tenth as in `age`: a fleet's ids are hexadecimal digits of a hash.
@@ -124,8 +103,7 @@ struct CleanUpBenchmark {
     }
 
     private func cleanUp() async throws {
-        try await binary.run(
-            ["cleanup", "--max-share", "100%"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
+        try await database.binary.run(["cleanup", "--max-share", "100%"], environment: database.environment)
     }
 
     /// The same rows, events and deltas as the clean-up's; `fold` follows it.
@@ -150,10 +128,6 @@ struct CleanUpBenchmark {
         """
 
     private func fold() async throws {
-        try await PostgresSession.withSession(database) { _ = try RollUpFold.runAll(in: $0) }
-    }
-
-    private func script(_ script: String) async throws {
-        try await PostgresSession.withSession(database) { try $0.run(script: script) }
+        try await PostgresSession.withSession(database.session) { _ = try RollUpFold.runAll(in: $0) }
     }
 }

@@ -31,9 +31,8 @@ struct CleanUpBenchmarkCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
-            try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
-            return try await CleanUpBenchmark(server, binary, count: count, seed: common.seed).run(
-                rounds: rounds, log: log)
+            let database = try BenchmarkDatabase(server, binary, count: count, seed: common.seed)
+            return try await CleanUpBenchmark(database: database).run(rounds: rounds, log: log)
         }
     }
 }

@@ -7,38 +7,22 @@ import RegistryStore
 /// Reads the same rows in the same order by `\copy` and by an export, in turn; then measures registrations with and
 /// without a concurrent export.
 struct ExportBenchmark {
-    private static let app = "com.example.bench"
     private static let ratioMin = 0.7
     private static let connections = 64
     /// The most installations that register repeatedly.
     private static let poolMax = 25_000
 
-    private let connectionString: String
-    private let database: PostgresConfiguration
-    private let binary: Binary
+    let database: BenchmarkDatabase
     private let psql: Binary
-    private let count: Int
-    private let seed: UInt64
 
-    init(_ connectionString: String, _ binary: Binary, count: Int, seed: UInt64) throws {
-        self.connectionString = connectionString
-        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
-        self.binary = binary
-        self.count = count
-        self.seed = seed
+    init(_ database: BenchmarkDatabase) throws {
+        self.database = database
         psql = try Binary.postgres("psql")
     }
 
     func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
-        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
-        log("loading \(count) installations")
-        let fleet = Fleet(
-            seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
-            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
-        try await load(fleet)
-        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: file) }
-        return try await ServerProcess.with(binary, database: connectionString, log: file) { server in
+        let fleet = try await database.load(log: log)
+        return try await ServerProcess.with(database.binary, database: database.connectionString) { server in
             try await measure(fleet, server, rounds: rounds, seconds: seconds, log)
         }
     }
@@ -48,7 +32,7 @@ struct ExportBenchmark {
     ) async throws -> BenchmarkReport {
         let key = try await server.makeKey(of: fleet.app.id, roles: ["sender", "service"])
         let client = ExportClient(port: server.port, app: "\(fleet.app.id)", key: key)
-        var report = BenchmarkReport("export of \(count) installations")
+        var report = BenchmarkReport("export of \(fleet.count) installations")
         let before = try server.usage.residentMegabytes()
         for _ in 1...rounds {
             for format in ExportFormat.allCases {
@@ -69,17 +53,6 @@ struct ExportBenchmark {
             "Active installations of a fleet, with all columns for sending, ordered by id. About half of the "
                 + "registrations change settings.")
         return report
-    }
-
-    private func load(_ fleet: Fleet) async throws {
-        var loader = FleetLoader()
-        loader.writesHistory = false
-        try await loader.load(fleet, into: database)
-        try await script("VACUUM ANALYZE")
-    }
-
-    private func script(_ script: String) async throws {
-        try await PostgresSession.withSession(database) { try $0.run(script: script) }
     }
 }
 
@@ -128,7 +101,7 @@ extension ExportBenchmark {
             ORDER BY install_id
             """
         let output = try await psql.run([
-            connectionString, "-X", "-v", "ON_ERROR_STOP=1", "-c",
+            database.connectionString, "-X", "-v", "ON_ERROR_STOP=1", "-c",
             #"\copy (\#(query)) TO '/dev/null'\#(format.copyOptions)"#,
         ])
         guard let count = output.split(whereSeparator: \.isWhitespace).last.flatMap({ Int($0) }) else {

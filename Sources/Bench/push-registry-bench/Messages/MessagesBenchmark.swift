@@ -10,7 +10,7 @@ import RegistryTestSupport
 
 /// Sends receipts, and exports with and without them.
 struct MessagesBenchmark {
-    private static let app = "com.example.bench"
+    private static let app = BenchmarkDatabase.app
     private static let connections = 64
     private static let receiptsPerCall = 10
     private static let receiptsPerSecondMin = 30_000.0
@@ -18,34 +18,12 @@ struct MessagesBenchmark {
     /// More than a service can count in a second.
     private static let callsPerSecondMax = 10_000
 
-    private let connectionString: String
-    private let database: PostgresConfiguration
-    private let binary: Binary
-    private let count: Int
-    private let seed: UInt64
-
-    init(_ connectionString: String, _ binary: Binary, count: Int, seed: UInt64) throws {
-        self.connectionString = connectionString
-        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
-        self.binary = binary
-        self.count = count
-        self.seed = seed
-    }
+    let database: BenchmarkDatabase
 
     func run(rounds: Int, seconds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
-        try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": connectionString])
-        log("loading \(count) installations")
-        let fleet = Fleet(
-            seed: seed, app: try await App.find(AppID(Self.app), in: database), count: count, asOf: .now,
-            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
-        var loader = FleetLoader()
-        loader.writesHistory = false
-        try await loader.load(fleet, into: database)
-        try await PostgresSession.withSession(database) { try $0.run(script: "VACUUM ANALYZE") }
-        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: file) }
+        _ = try await database.load(log: log)
         return try await ServerProcess.with(
-            binary, database: connectionString, log: file, environment: ["PUSH_REGISTRY_RECEIPT_RATE": "0"]
+            database.binary, database: database.connectionString, environment: ["PUSH_REGISTRY_RECEIPT_RATE": "0"]
         ) { server in
             try await measure(server, rounds: rounds, seconds: seconds, log)
         }
@@ -55,7 +33,7 @@ struct MessagesBenchmark {
         _ server: ServerProcess, rounds: Int, seconds: Int, _ log: @escaping @Sendable (String) -> Void
     ) async throws -> BenchmarkReport {
         let key = try await server.makeKey(of: AppID(Self.app), roles: ["sender"])
-        var report = BenchmarkReport("messages to \(count) installations")
+        var report = BenchmarkReport("messages to \(database.count) installations")
         for round in 1...rounds {
             let path = "/v1/apps/\(Self.app)/messages/round-\(round)"
             let put = try await server.send("PUT", path, key: key, body: "{}")
@@ -91,7 +69,7 @@ struct MessagesBenchmark {
             throw BenchmarkFailure("the app has no signing key")
         }
         let limit = Int64(calls * Self.receiptsPerCall)
-        let rows = try await PostgresSession.withSession(database) { session in
+        let rows = try await PostgresSession.withSession(database.session) { session in
             try session.execute(
                 """
                 SELECT install_id, cell FROM installation WHERE app_id = \(app.number.rawValue)
@@ -123,7 +101,7 @@ struct MessagesBenchmark {
         let loop = EventLoop(name: "directory")
         defer { loop.stop() }
         let postgres = PostgresClient(
-            database, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1),
+            database.session, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1),
             logger: Logger(label: "directory") { _ in SwiftLogNoOpLogHandler() })
         let directory = PostgresAppDirectory(postgres: postgres)
         async let _ = postgres.run()

@@ -31,8 +31,8 @@ struct MessagesBenchmarkCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
-            let benchmark = try MessagesBenchmark(server.connectionString, binary, count: count, seed: common.seed)
-            return try await benchmark.run(rounds: rounds, seconds: seconds, log: log)
+            let database = try BenchmarkDatabase(server, binary, count: count, seed: common.seed)
+            return try await MessagesBenchmark(database: database).run(rounds: rounds, seconds: seconds, log: log)
         }
     }
 }

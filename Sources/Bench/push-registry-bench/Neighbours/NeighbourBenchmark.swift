@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -20,32 +19,13 @@ struct NeighbourBenchmark: Sendable {
     private static let neighboursMax = 10_000
     private static let feedbackConnections = 2
 
-    private let connectionString: String
-    private let database: PostgresConfiguration
-    private let binary: Binary
-    private let count: Int
-    private let seed: UInt64
-    private let seconds: Int
-
-    init(_ server: EmbeddedPostgres, _ binary: Binary, count: Int, seed: UInt64, seconds: Int) throws {
-        connectionString = server.connectionString
-        database = try PostgresConfiguration(connectionString, applicationName: "push-registry-bench")
-        self.binary = binary
-        self.count = count
-        self.seed = seed
-        self.seconds = seconds
-    }
+    let database: BenchmarkDatabase
+    let seconds: Int
 
     func run(
         rounds: Int, writesAccessLog: Bool, log: @escaping @Sendable (String) -> Void
     ) async throws -> BenchmarkReport {
-        log("loading \(count) installations")
-        let fleet = Fleet(
-            seed: seed, app: try await App.find(AppID("com.example.bench"), in: database), count: count, asOf: .now,
-            lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
-        var loader = FleetLoader()
-        loader.writesHistory = false
-        try await loader.load(fleet, into: database)
+        let fleet = try await database.load(log: log)
         var report = BenchmarkReport("neighbours")
         try await withWorkload(fleet, writesAccessLog: writesAccessLog) { workload in
             for round in 0..<rounds {
@@ -82,10 +62,8 @@ struct NeighbourBenchmark: Sendable {
     private func withWorkload(
         _ fleet: Fleet, writesAccessLog: Bool, eventLoops: Int? = nil, _ body: (Workload) async throws -> Void
     ) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: file) }
         try await ServerProcess.with(
-            binary, database: connectionString, log: file, writesAccessLog: writesAccessLog,
+            database.binary, database: database.connectionString, writesAccessLog: writesAccessLog,
             environment: eventLoops.map { ["PUSH_REGISTRY_EVENT_LOOPS": "\($0)"] } ?? [:]
         ) { server in
             try await body(
@@ -115,7 +93,7 @@ struct NeighbourBenchmark: Sendable {
     /// Locks the installations' rows until a measurement that starts now has ended.
     private func lockRows(_ installations: [FleetInstallation]) async throws {
         let ids = installations.map(\.installID.rawValue)
-        try await PostgresSession.withSession(database) { session in
+        try await PostgresSession.withSession(database.session) { session in
             try session.withTransaction {
                 _ = try session.execute(
                     "SELECT FROM installation WHERE install_id = ANY (\(ids)) ORDER BY install_id FOR UPDATE")

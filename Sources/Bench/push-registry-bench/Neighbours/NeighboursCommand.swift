@@ -32,9 +32,9 @@ struct NeighboursCommand: BenchmarkCommand {
 
     func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
-            try await binary.run(["migrate"], environment: ["PUSH_REGISTRY_DATABASE_URL": server.connectionString])
-            return try await NeighbourBenchmark(server, binary, count: count, seed: common.seed, seconds: seconds)
-                .run(rounds: rounds, writesAccessLog: common.writesAccessLog, log: log)
+            let database = try BenchmarkDatabase(server, binary, count: count, seed: common.seed)
+            return try await NeighbourBenchmark(database: database, seconds: seconds).run(
+                rounds: rounds, writesAccessLog: common.writesAccessLog, log: log)
         }
     }
 }

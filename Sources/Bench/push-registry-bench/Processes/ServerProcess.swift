@@ -16,14 +16,15 @@ struct ServerProcess: Sendable {
     /// Starts a server on the database, lends it once it is ready, and stops it.
     ///
     /// - Parameters:
-    ///   - log: the file for its log.
     ///   - writesAccessLog: whether it logs each request, as it does by default.
     ///   - more: further variables of its environment.
     static func with<Value: Sendable>(
-        _ binary: Binary, database: String, log: URL, writesAccessLog: Bool = true,
+        _ binary: Binary, database: String, writesAccessLog: Bool = true,
         environment more: [String: String] = [:], _ body: (ServerProcess) async throws -> Value
     ) async throws -> Value {
         let port = try TestListener().port
+        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(port).log")
+        defer { try? FileManager.default.removeItem(at: log) }
         let start = ContinuousClock.now
         return try await binary.with(
             ["serve"], environment: environment(port: port, database: database, writesAccessLog).merging(more) { $1 },

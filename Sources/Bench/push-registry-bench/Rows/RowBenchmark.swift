@@ -47,10 +47,8 @@ struct RowBenchmark {
     }
 
     private func withServer<Value: Sendable>(_ body: (ServerProcess) async throws -> Value) async throws -> Value {
-        let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(getpid()).log")
-        defer { try? FileManager.default.removeItem(at: log) }
         return try await ServerProcess.with(
-            binary, database: database, log: log, writesAccessLog: options.writesAccessLog, body)
+            binary, database: database, writesAccessLog: options.writesAccessLog, body)
     }
 
     private func measure(
