@@ -74,7 +74,7 @@ struct ProviderDiscoveryTests {
         }
         #expect(provider.fetches == 1)
         provider.set(Self.text(token: "/new"))
-        provider.advance(by: ProviderDiscovery.freshFor - .seconds(1))
+        provider.advance(by: ProviderKeys.refreshInterval - .seconds(1))
         #expect(try await discovery.current().tokenEndpoint.text.hasSuffix("/token"))
         provider.advance(by: .seconds(1))
         #expect(try await discovery.current().tokenEndpoint.text.hasSuffix("/new"))
@@ -85,10 +85,10 @@ struct ProviderDiscoveryTests {
         for _ in 1...3 { await #expect(throws: KeySetFailure.self) { try await discovery.current() } }
         #expect(provider.fetches == 1)
         provider.set(Self.text())
-        provider.advance(by: ProviderDiscovery.pause)
+        provider.advance(by: ProviderKeys.pause)
         _ = try await discovery.current()
         provider.set(nil)
-        provider.advance(by: ProviderDiscovery.usableFor - .seconds(1))
+        provider.advance(by: ProviderKeys.lifetime - .seconds(1))
         for _ in 1...3 { _ = try await discovery.current() }
         #expect(provider.fetches == 3)
         provider.advance(by: .seconds(1))

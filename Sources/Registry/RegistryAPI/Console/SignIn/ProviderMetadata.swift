@@ -38,15 +38,9 @@ struct ProviderMetadata: Sendable {
     }
 }
 
-/// The metadata of the console's identity provider. They are fetched when a sign-in needs them.
+/// The metadata of the console's identity provider. They are fetched when a sign-in needs them, and are used as long as
+/// keys are (`ProviderKeys`). Who begins sign-ins again and again must not occupy a thread each time.
 actor ProviderDiscovery {
-    /// How long they are used before they are fetched again.
-    static let freshFor = Duration.seconds(3_600)
-    /// How long they are used if they cannot be fetched again.
-    static let usableFor = Duration.seconds(24 * 3_600)
-    /// Who begins sign-ins again and again must not occupy a thread each time.
-    static let pause = Duration.seconds(30)
-
     private let settings: IdentityProviderSettings
     private let fetcher: any IdentityProviderFetcher
     private let logger: Logger
@@ -64,14 +58,14 @@ actor ProviderDiscovery {
 
     func current() async throws(KeySetFailure) -> ProviderMetadata {
         let now = now()
-        let isPausing = failure.map { now - $0.at < Self.pause } ?? false
-        if !isPausing, known.map({ now - $0.at >= Self.freshFor }) ?? true {
+        let isPausing = failure.map { now - $0.at < ProviderKeys.pause } ?? false
+        if !isPausing, known.map({ now - $0.at >= ProviderKeys.refreshInterval }) ?? true {
             // A caller that goes away must not end the fetch of the others.
             let task = fetching ?? Task { await fetch() }
             fetching = task
             await task.value
         }
-        if let known, now - known.at < Self.usableFor { return known.metadata }
+        if let known, now - known.at < ProviderKeys.lifetime { return known.metadata }
         throw failure?.reason ?? KeySetFailure(reason: "the discovery document is not fetched yet")
     }
 
