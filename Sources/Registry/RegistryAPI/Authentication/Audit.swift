@@ -66,11 +66,9 @@ extension AuditEntry {
     init(
         _ action: Action, _ target: String, members: [String] = [], by caller: Caller, in request: ServerRequest
     ) {
-        // The role admin includes all other roles.
-        let roles: [Role] = caller.has(any: [.admin]) ? [.admin] : Role.allCases.filter { caller.roles.contains($0) }
         self.init(
             action.rawValue, target, members: members, actor: caller.actor, person: caller.person?.name,
-            roles: roles.map(\.rawValue), requestID: "\(request.requestID)")
+            roles: caller.namedRoles.map(\.rawValue), requestID: "\(request.requestID)")
     }
 
     /// The change as the audit log says it: `key created`.

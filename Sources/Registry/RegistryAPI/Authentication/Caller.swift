@@ -79,6 +79,9 @@ final class Caller: Sendable {
     /// Whether the caller may read any user's installations.
     var readsAllUsers: Bool { has(any: [.service, .support]) }
 
+    /// By name: `admin` alone if it is one of them, because it includes the others.
+    var namedRoles: [Role] { has(any: [.admin]) ? [.admin] : Role.allCases.filter { roles.contains($0) } }
+
     /// The actor of an event: role and key id, or the person in the console; never the user.
     var actor: String {
         if let person { return "person:\(person.subject)" }

@@ -22,8 +22,7 @@ extension JSONWriter {
     fileprivate init(_ caller: Caller, _ key: APIKey?) {
         self.init()
         let user = caller.user
-        let roles =
-            key?.roles ?? (caller.has(any: .admin) ? [.admin] : Set(Role.allCases.filter { caller.roles.contains($0) }))
+        let roles = key.map { Array($0.roles) } ?? caller.namedRoles
         let expiresAt = key?.expiresAt ?? user?.expiresAt
         object { writer in
             writer.member("roles", roles.map(\.rawValue).sorted())
