@@ -2,8 +2,8 @@ import Foundation
 
 /// Writes `application/x-www-form-urlencoded`, which the query of a URL and the body of a form share.
 ///
-/// Every byte is escaped but letters, digits and `-._~`, so the text is right in both. (`URLComponents` leaves `+` as it
-/// is, which a form reads as a space.)
+/// Every byte is escaped but letters, digits and `-._~`, so the text is right in both. (`URLComponents` leaves `+` as
+/// it is, which a form reads as a space.)
 public enum FormEncoding {
     private static let plain = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
