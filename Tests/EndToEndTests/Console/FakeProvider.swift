@@ -89,7 +89,7 @@ final class FakeProvider: Sendable {
             defer { if !changes.forgetsCodes { codes[form["code"] ?? ""] = nil } }
             return codes[form["code"] ?? ""]
         }
-        let credentials = Data("\(Self.clientID):a%20secret%3a%20of%20100%25".utf8).base64EncodedString()
+        let credentials = Data("\(Self.clientID):a%20secret%3A%20of%20100%25".utf8).base64EncodedString()
         guard authorization == "Basic \(credentials)", form["client_secret"] == nil else { return .init(401) }
         let challenge = Self.base64URL(Data(SHA256.hash(data: Data((form["code_verifier"] ?? "").utf8))))
         guard let request, form["grant_type"] == "authorization_code", form["redirect_uri"] == request["redirect_uri"],
