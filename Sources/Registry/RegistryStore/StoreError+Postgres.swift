@@ -42,6 +42,18 @@ func storing<Value, Refusal: Error>(
     }
 }
 
+/// Runs `body`, which lets its caller decide. An error of the database is thrown as a `StoreError`, others as
+/// themselves.
+func storingDecision<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do {
+        return try await body()
+    } catch let error as PostgresError {
+        throw StoreError(error)
+    } catch let error as PostgresDecodeError {
+        throw StoreError(error)
+    }
+}
+
 extension Error {
     /// Whether one item of a batch may be the cause, so that the others may succeed without it.
     var mayBeOneItem: Bool {

@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -126,6 +127,30 @@ extension EndToEnd {
             #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")
             let after = try await get(app).json["staleAfter"]
             for (number, name) in providers.enumerated() { #expect(after[name].string == "P\(70 + number)D") }
+        }
+
+        /// A PUT of a key without its secret keeps the secret, and the audit names what differs: both are decided
+        /// against the policy that the change replaces, not against an earlier one.
+        @Test func putsThatRace_areDecidedOneAfterTheOther() async throws {
+            let app = try await RegistryApp.make()
+            let kept: JSON = ["kty": "oct", "kid": "tests", "alg": "HS256"]
+            var former = kept
+            former["k"] = .string(String(base64URL: "a former secret of 32 characters.".utf8))
+            for _ in 1...20 {
+                #expect(try await put(app, ["jwks": ["keys": [former]]]).status == 200)
+                let statuses = try await race(8) { number in
+                    try await put(
+                        app, number == 4 ? UserJWT.policy : ["grace": "P5D", "jwks": ["keys": [kept]]]
+                    ).status
+                }
+                #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")
+                #expect(try await app.put("phone", by: UserJWT.make("alice")).status < 300)
+                let entries = try await app.send("GET", "/audit?limit=8", by: .role(.admin)).json["entries"].array
+                // The grace is set, reset by the change of the secret, and set again.
+                let changes = entries.count { $0["members"].array.contains("grace") }
+                #expect(changes <= 3, "\(entries)")
+                #expect(entries.count { $0["members"].array.contains("jwks") } == 1, "\(entries)")
+            }
         }
 
         /// A default that a new version changes must change for every app that did not set the member.

@@ -11,7 +11,7 @@ struct PatienceTests {
     @Test func keys_areAddedAndRevoked_afterALongChangeOfTheDirectory() async throws {
         try await withStore { store in
             let directory = PostgresAppDirectory(postgres: store.pool)
-            let app = try await directory.put(AppID("com.example.waits"), policy: .standard).app
+            let app = try await directory.put(AppID("com.example.waits"), policy: .standard)
             let key = APIKey(
                 id: "0123456789abcdef", app: app.number, name: "k", roles: [.client], secretSHA256: [UInt8](0..<32),
                 createdAt: now, revokedAt: nil)
@@ -28,7 +28,7 @@ struct PatienceTests {
             let messages = PostgresMessageStore(store.resources)
             let name = try MessageName("spring")
             let app = try await PostgresAppDirectory(postgres: store.pool)
-                .put(AppID("com.example.waits"), policy: .standard).app.number
+                .put(AppID("com.example.waits"), policy: .standard).number
             _ = try await messages.put(name, MessageContent(), in: app, at: now)
             try await store.holding("SELECT FROM message FOR UPDATE") {
                 let isNew = try await messages.put(name, MessageContent(), in: app, at: now).isNew

@@ -40,7 +40,7 @@ struct SimulatedRegistry: Sendable {
                 serviceConfiguration: service, app: App(number: AppNumber(1), id: try AppID("none"), policy: policy))
             let app = try await empty.withService { service in
                 let app = try await PostgresAppDirectory(postgres: service.stores.postgres)
-                    .put(AppID("com.example.mail"), policy: policy).app
+                    .put(AppID("com.example.mail"), policy: policy)
                 let topics = try await service.stores.makeTopics(4)
                 return App(number: app.number, id: app.id, policy: policy, topics: topics)
             }

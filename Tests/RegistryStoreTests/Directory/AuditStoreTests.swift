@@ -55,10 +55,7 @@ struct AuditStoreTests {
                 return [
                     (
                         .policyReplaced,
-                        {
-                            _ = try await directory.put(
-                                id, policy: .standard, if: .exists, recording: .ofTest(.policyReplaced))
-                        }
+                        { try await directory.put(id, policy: .standard) }
                     ),
                     (.keyCreated, { try await directory.add(key("k1")) }),
                     (.keyRevoked, { _ = try await directory.revokeKey("k1", of: app) }),
@@ -122,13 +119,8 @@ struct AuditStoreTests {
             try await directory.add(changes.key("k1"))
             for _ in 1...2 { #expect(try await directory.revokeKey("k1", of: changes.app)) }
             #expect(try await !directory.revokeKey("k2", of: changes.app))
-            await #expect(throws: PolicyRefusal.self) {
-                _ = try await directory.put(
-                    stores.app.id, policy: .standard, if: .absent, recording: .ofTest(.policyReplaced))
-            }
-            await #expect(throws: PolicyRefusal.self) {
-                _ = try await directory.put(
-                    stores.app.id, policy: .standard, if: .revisions(["x"]), recording: .ofTest(.policyChanged))
+            await #expect(throws: SegmentRefusal.inUse) {
+                _ = try await directory.change(stores.app.id) { _ in throw SegmentRefusal.inUse }
             }
             #expect(try await !changes.topics.delete(TopicSlug("news"), of: changes.app))
             #expect(try await !changes.deleteSegment("s"))

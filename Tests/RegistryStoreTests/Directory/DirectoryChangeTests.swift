@@ -77,7 +77,7 @@ struct DirectoryChangeTests {
     }
 
     private func app(_ name: String, of directory: PostgresAppDirectory) async throws -> AppNumber {
-        try await directory.put(AppID("com.example.\(name)"), policy: .standard).app.number
+        try await directory.put(AppID("com.example.\(name)"), policy: .standard).number
     }
 
     private func key(_ id: String, of app: AppNumber) -> APIKey {

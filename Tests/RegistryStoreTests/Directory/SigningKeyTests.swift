@@ -10,7 +10,7 @@ import Testing
         try await TestStores.with { stores in
             let directory = PostgresAppDirectory(postgres: stores.postgres)
             try await withDirectory(directory) {
-                _ = try await directory.put(AppID("com.example.other"), policy: .standard)
+                try await directory.put(AppID("com.example.other"), policy: .standard)
                 let keys = try await directory.current().apps.values.map(\.signingKeys)
                 #expect(keys.map { $0.map(\.number) } == [[1], [1]])
                 #expect(keys.allSatisfy { $0.allSatisfy { $0.key.count == 32 } })

@@ -92,7 +92,6 @@ final class PermutedRegistry {
 
     private static func app(on postgres: PostgresClient) async throws -> App {
         let app = try await PostgresAppDirectory(postgres: postgres).put(AppID("com.example.mail"), policy: .standard)
-            .app
         let store = PostgresTopicStore(LoopResources(postgres: postgres))
         let topics = try await [("t1", false), ("t2", true)].asyncMap { slug, isIn in
             try await store.put(

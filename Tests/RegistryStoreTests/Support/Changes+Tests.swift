@@ -10,8 +10,9 @@ extension AuditEntry {
 // Changes by tests that do not read the audit.
 
 extension AppDirectory {
-    func put(_ id: AppID, policy: AppPolicy) async throws -> (app: App, isNew: Bool) {
-        try await put(id, policy: policy, if: nil, recording: .ofTest(.policyReplaced))
+    @discardableResult
+    func put(_ id: AppID, policy: AppPolicy) async throws -> App {
+        try await change(id) { PolicyChange(policy, .ofTest($0 == nil ? .appCreated : .policyReplaced)) }.app
     }
 
     func delete(_ id: AppID) async throws -> (app: DeletingApp, isNew: Bool)? {

@@ -41,7 +41,7 @@ struct TestStores: Sendable {
             async let _ = postgres.run()
             async let _ = installations.run()
             let app = try await PostgresAppDirectory(postgres: postgres)
-                .put(AppID("com.example.mail"), policy: .standard).app
+                .put(AppID("com.example.mail"), policy: .standard)
             return try await body(
                 TestStores(
                     configuration: configuration, serviceConfiguration: service, postgres: postgres,
@@ -78,7 +78,7 @@ struct TestStores: Sendable {
 
     /// - Returns: the number of another app, which background work reaches after the first one.
     func appBehind() async throws -> Int32 {
-        try await PostgresAppDirectory(postgres: postgres).put(AppID("com.example.news"), policy: .standard).app
+        try await PostgresAppDirectory(postgres: postgres).put(AppID("com.example.news"), policy: .standard)
             .number.rawValue
     }
 

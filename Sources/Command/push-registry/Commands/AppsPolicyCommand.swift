@@ -51,35 +51,35 @@ extension AppsCommand.Policy {
         func run() async throws {
             let text = try policy.orContentsOfFile()
             do {
-                let (changed, entry) = try await withDirectory(common, isQuiet: true) {
-                    try await change(to: text, in: $0)
+                let (changed, change) = try await withDirectory(common, isQuiet: true) {
+                    try await apply(text, in: $0)
                 }
-                entry.log(of: app)
+                change.entry.log(of: app)
                 try printPolicy(of: changed)
             } catch let error as PolicyConsole.Refusal {
                 throw refusal("\(error)")
-            } catch PolicyRefusal.outdated {
-                throw refusal("Another change of the policy came first. Check the policy, then run this again.")
             }
         }
 
-        private func change(
-            to text: String, in directory: PostgresAppDirectory
-        ) async throws -> (app: App, entry: AuditEntry) {
+        private func apply(
+            _ text: String, in directory: PostgresAppDirectory
+        ) async throws -> (app: App, change: PolicyChange) {
             let id = try app.asAppID()
-            let snapshot = try await directory.current()
+            let known = try await directory.current()
             // An unusable stored policy can only be replaced as a whole.
-            let unusable = replace ? snapshot.unusable[id] : nil
-            let present = unusable == nil ? try snapshot.app(app) : nil
-            let policy = try PolicyConsole.policy(
-                text, of: id, replacing: present?.policy, keepsAbsentMembers: !replace)
-            let revision = present?.revision ?? unusable?.revision ?? ""
-            let entry = AuditEntry.ofCommand(
-                replace ? .policyReplaced : .policyChanged, id.rawValue,
-                members: policy.draft.changes(since: present?.policy.draft))
-            let (app, _) = try await directory.put(
-                id, policy: policy, if: .revisions([revision]), recording: entry)
-            return (app, entry)
+            if !replace || known.unusable[id] == nil { _ = try known.app(app) }
+            let replace = replace
+            return try await directory.change(id) { stored in
+                guard let stored else { throw refusal("The app was deleted meanwhile.") }
+                let present = replace ? try? stored.policy.get() : try stored.policy.get()
+                let policy = try PolicyConsole.policy(
+                    text, of: id, replacing: present, keepsAbsentMembers: !replace)
+                return PolicyChange(
+                    policy,
+                    AuditEntry.ofCommand(
+                        replace ? .policyReplaced : .policyChanged, id.rawValue,
+                        members: policy.draft.changes(since: present?.draft)))
+            }
         }
     }
 }

@@ -59,10 +59,14 @@ extension PostgresAppDirectory {
     func createIfMissing(_ id: AppID, recording entry: AuditEntry) async throws -> Bool {
         let known = try await current()
         guard known.apps[id] == nil, known.unusable[id] == nil else { return false }
+        struct Exists: Error {}
         do {
-            _ = try await put(id, policy: .standard, if: .absent, recording: entry)
+            _ = try await change(id) { stored in
+                guard stored == nil else { throw Exists() }
+                return PolicyChange(.standard, entry)
+            }
             return true
-        } catch is PolicyRefusal {
+        } catch is Exists {
             // Somebody else has just created it.
             return false
         }

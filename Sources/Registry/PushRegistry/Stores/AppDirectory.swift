@@ -12,13 +12,14 @@ public protocol AppDirectory: Sendable {
     /// A snapshot that was current at some moment since `age` ago.
     func current(within age: Duration) async throws -> DirectorySnapshot
 
-    /// Creates the app or replaces its policy. With a precondition other than `absent`, no app is created.
+    /// Creates the app or replaces its policy. Changes of one app wait for each other.
     ///
-    /// - Parameter entry: of a change; that of a creation is made of it.
-    /// - Throws: also `PolicyRefusal`.
-    func put(
-        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?, recording entry: AuditEntry
-    ) async throws -> (app: App, isNew: Bool)
+    /// - Parameter decide: what to store instead of the present policy; nil: the app does not exist. It may be called
+    ///   again, if another caller creates the app meanwhile.
+    /// - Throws: also `AppIsBeingDeleted`, and the errors of `decide`, after which nothing is changed.
+    func change(
+        _ id: AppID, by decide: @Sendable (StoredPolicy?) async throws -> PolicyChange
+    ) async throws -> (app: App, change: PolicyChange)
 
     /// Begins to delete an app, usable or not: its keys at once, and then the rest, in the background.
     ///
@@ -60,8 +61,33 @@ public enum RevisionPrecondition: Hashable, Sendable {
     }
 }
 
-/// Why a policy was not changed.
-public enum PolicyRefusal: Error, Hashable, Sendable {
-    /// The precondition failed. The current revision; nil if the app does not exist.
-    case outdated(revision: String?)
+/// The policy that an app has when it is changed.
+public struct StoredPolicy: Sendable {
+    public let revision: String
+    public let policy: Result<AppPolicy, UnusablePolicy>
+
+    public init(revision: String, policy: Result<AppPolicy, UnusablePolicy>) {
+        (self.revision, self.policy) = (revision, policy)
+    }
+}
+
+/// Why a stored policy cannot be used by this version of the service.
+public struct UnusablePolicy: Error, Sendable {
+    /// It contains names of members, never values.
+    public let reason: String
+
+    public init(reason: String) { self.reason = reason }
+}
+
+/// A policy to store, and its entry of the audit.
+public struct PolicyChange: Sendable {
+    public let policy: AppPolicy
+    public let entry: AuditEntry
+
+    public init(_ policy: AppPolicy, _ entry: AuditEntry) { (self.policy, self.entry) = (policy, entry) }
+}
+
+/// The app is being deleted, so that its policy cannot change.
+public struct AppIsBeingDeleted: Error {
+    public init() {}
 }

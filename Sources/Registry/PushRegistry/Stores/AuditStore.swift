@@ -25,7 +25,7 @@ public struct AuditEntry: Hashable, Sendable {
     }
 
     /// An `Action`, or one that a newer version of the service has written.
-    public private(set) var action: String
+    public let action: String
     /// What was changed: the id of an app or a key, the name of a segment, a topic or a provider, the number of a run;
     /// of an erasure the id of its receipt.
     public let target: String
@@ -51,13 +51,6 @@ public struct AuditEntry: Hashable, Sendable {
         self.person = person
         self.roles = roles
         self.requestID = requestID
-    }
-
-    /// The entry of a change of a policy that turned out to create the app.
-    public var creatingApp: AuditEntry {
-        var entry = self
-        entry.action = Action.appCreated.rawValue
-        return entry
     }
 }
 

@@ -304,7 +304,7 @@ extension APIError {
         case Logout.Refusal.notFound: self = .unknownInstallation
         case Logout.Refusal.unproven: self = .unprovenLogout
         case DeletionRefusal.outdated(let generation): self = .outdated(generation: generation)
-        case PolicyRefusal.outdated(let revision): self = .changedMeanwhile(revision: revision)
+        case is AppIsBeingDeleted: self = .unknownApp
         case EventRefusal.cursorExpired: self = .cursorExpired
         case NotificationRefusal.unknownInstallation: self = .unknownInstallation
         case NotificationRefusal.tooManyInstallations:

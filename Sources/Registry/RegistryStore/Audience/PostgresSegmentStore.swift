@@ -40,7 +40,7 @@ public struct PostgresSegmentStore: SegmentStore {
         check: ([SegmentName: String], Segment?) throws -> Void
     ) async throws -> Bool {
         let (used, topics) = (uses.map(\.rawValue), topics.map(\.rawValue))
-        return try await storing {
+        return try await storingDecision {
             try await postgres.withTransaction { transaction in
                 try await Self.lock(app, transaction)
                 let found = try await transaction.execute([
@@ -70,7 +70,7 @@ public struct PostgresSegmentStore: SegmentStore {
     public func delete(
         _ name: SegmentName, of app: AppNumber, recording entry: AuditEntry, check: (Segment?) throws -> Void
     ) async throws -> Bool {
-        try await storing {
+        try await storingDecision {
             try await postgres.withTransaction { transaction in
                 try await Self.lock(app, transaction)
                 let found = try await transaction.execute([
@@ -104,17 +104,6 @@ public struct PostgresSegmentStore: SegmentStore {
         var definitions: [SegmentName: String] = [:]
         for row in rows { definitions[try SegmentName(row.decode(0))] = try row.decode(1, as: String.self) }
         return definitions
-    }
-
-    /// Runs `body`. An error of the database is thrown as a `StoreError`, other errors as themselves.
-    private func storing<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await body()
-        } catch let error as PostgresError {
-            throw StoreError(error)
-        } catch let error as PostgresDecodeError {
-            throw StoreError(error)
-        }
     }
 }
 

@@ -36,9 +36,13 @@ enum DirectoryStatements {
         WHERE id = ANY ($1)
         """)
 
-    /// PUT and PATCH /v1/apps/{app}, apps create: reads the policy's revision.
-    static let revision = PreparedSQL(
-        "SELECT \(sql: revisionOfPolicy) FROM app WHERE identifier = $1 AND deleting_since IS NULL")
+    /// PUT and PATCH /v1/apps/{app}, apps create: reads and locks a policy. Foreign keys that refer to the app do not
+    /// wait.
+    static let lockPolicy = PreparedSQL(
+        """
+        SELECT id, policy, \(sql: revisionOfPolicy), deleting_since IS NOT NULL FROM app WHERE identifier = $1
+        FOR NO KEY UPDATE
+        """)
 
     /// Every request after a change of apps or keys: reads the keys of these apps.
     static let keys = PreparedSQL(
@@ -51,22 +55,17 @@ enum DirectoryStatements {
     static let drawNumber = PreparedSQL(
         "SELECT nextval('app_id_seq')::integer")
 
-    /// Another caller may have created the app since. Then its policy is replaced if $4 is true, unless it is being
-    /// deleted.
+    /// PUT /v1/apps/{app}, apps create: creates the app, unless another caller has created it since.
     static let createApp = PreparedSQL(
         """
         INSERT INTO app (id, identifier, policy) OVERRIDING SYSTEM VALUE VALUES ($3, $1, $2::jsonb)
-        ON CONFLICT (identifier) DO UPDATE SET policy = excluded.policy, updated_at = now()
-            WHERE $4 AND app.deleting_since IS NULL
-        RETURNING id, xmax = 0, \(sql: revisionOfPolicy)
+        ON CONFLICT (identifier) DO NOTHING RETURNING \(sql: revisionOfPolicy)
         """)
 
-    /// PUT and PATCH /v1/apps/{app}, apps create: replaces a policy.
+    /// PUT and PATCH /v1/apps/{app}: replaces a policy.
     static let replacePolicy = PreparedSQL(
         """
-        UPDATE app SET policy = $2::jsonb, updated_at = now()
-        WHERE identifier = $1 AND deleting_since IS NULL AND ($3::text[] IS NULL OR \(sql: revisionOfPolicy) = ANY ($3))
-        RETURNING id, false, \(sql: revisionOfPolicy)
+        UPDATE app SET policy = $2::jsonb, updated_at = now() WHERE id = $1 RETURNING \(sql: revisionOfPolicy)
         """)
 
     /// POST …/keys, keys create: deletes the app's revoked keys but the `$2` newest, and those that were revoked more

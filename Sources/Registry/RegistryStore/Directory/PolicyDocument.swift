@@ -135,8 +135,3 @@ package struct PolicyDocument: Codable {
         AppPolicy.RateLimit(rate: limit.rate, burst: limit.burst)
     }
 }
-
-/// Why a stored policy cannot be used by this version of the service.
-package struct UnusablePolicy: Error {
-    package let reason: String
-}

@@ -169,51 +169,62 @@ public actor PostgresAppDirectory: AppDirectory {
         }
     }
 
-    public func put(
-        _ id: AppID, policy: AppPolicy, if precondition: RevisionPrecondition?, recording entry: AuditEntry
-    ) async throws -> (app: App, isNew: Bool) {
-        try await storing(refusing: PolicyRefusal.self) {
-            let text = try PolicyDocument(policy).text()
-            let change =
-                switch precondition {
-                case nil: try await replacementOrCreation(of: id, text)
-                case .absent: try await creation(of: id, text, replacesAnother: false)
-                case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
-                case .revisions(let known):
-                    PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
-                }
-            let written = try await postgres.withTransaction { transaction -> (app: App, isNew: Bool)? in
-                let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [change])
-                guard let row = results.last?.first else { return nil }
-                let number = AppNumber(try row.decode(0))
-                let isNew: Bool = try row.decode(1)
-                try await transaction.commit(
-                    after: [AuditStatements.add(isNew ? entry.creatingApp : entry, of: number)])
-                return (App(number: number, id: id, policy: policy, revision: try row.decode(2)), isNew)
+    /// The times that an app may be created and deleted by others while it is changed.
+    private static let attemptsMax = 8
+
+    public func change(
+        _ id: AppID, by decide: @Sendable (StoredPolicy?) async throws -> PolicyChange
+    ) async throws -> (app: App, change: PolicyChange) {
+        try await storingDecision {
+            for _ in 1...Self.attemptsMax {
+                if let done = try await replacement(of: id, by: decide) { return done }
+                let change = try await decide(nil)
+                if let app = try await creation(of: id, change) { return (app, change) }
             }
-            if let written { return written }
-            let present = try await postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue))
-            throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
+            throw StoreError.overloaded
         }
     }
 
-    private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
-        let isKnown = try await !postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
-        if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }
-        return try await creation(of: id, text, replacesAnother: true)
+    /// - Returns: nil if there is no such app.
+    private func replacement(
+        of id: AppID, by decide: @Sendable (StoredPolicy?) async throws -> PolicyChange
+    ) async throws -> (app: App, change: PolicyChange)? {
+        try await postgres.withTransaction { transaction in
+            let lock = PostgresStatement(DirectoryStatements.lockPolicy, id.rawValue)
+            guard let row = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock]).last?.first else {
+                return nil
+            }
+            guard try !row.decode(3, as: Bool.self) else { throw AppIsBeingDeleted() }
+            let number = AppNumber(try row.decode(0))
+            let change = try await decide(
+                StoredPolicy(revision: try row.decode(2), policy: try PolicyDocument.policy(ofStored: row.decode(1))))
+            let text = try PolicyDocument(change.policy).text()
+            let results = try await transaction.commit(after: [
+                PostgresStatement(DirectoryStatements.replacePolicy, number.rawValue, text),
+                AuditStatements.add(change.entry, of: number),
+            ])
+            let revision: String = try results[0][0].decode(0)
+            return (App(number: number, id: id, policy: change.policy, revision: revision), change)
+        }
     }
 
     /// An app has its row of `rollup_state` before anybody can see the app: inserts read it (`AppRow`).
     ///
     /// The row is not in the transaction of the creation, which locks the directory: on Citus it is on another node.
     ///
-    /// - Parameter replacesAnother: whether the policy of an app that another caller has just created is replaced.
-    private func creation(
-        of id: AppID, _ text: String, replacesAnother: Bool
-    ) async throws -> PostgresStatement {
-        let number: Int32 = try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0)
-        _ = try await postgres.execute(RollUpStatements.addState(AppNumber(number)))
-        return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number, replacesAnother)
+    /// - Returns: nil if another caller has just created the app.
+    private func creation(of id: AppID, _ change: PolicyChange) async throws -> App? {
+        let text = try PolicyDocument(change.policy).text()
+        let number = AppNumber(
+            try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0))
+        _ = try await postgres.execute(RollUpStatements.addState(number))
+        let create = PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number.rawValue)
+        return try await postgres.withTransaction { transaction in
+            let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [create])
+            guard let row = results.last?.first else { return nil }
+            try await transaction.commit(after: [AuditStatements.add(change.entry, of: number)])
+            return App(number: number, id: id, policy: change.policy, revision: try row.decode(0))
+        }
     }
 
     public func delete(

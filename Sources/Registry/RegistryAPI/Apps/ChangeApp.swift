@@ -1,4 +1,4 @@
-// PUT /v1/apps/{app}
+// PUT and PATCH /v1/apps/{app}
 
 import HTTPApplication
 import HTTPTypes
@@ -12,27 +12,44 @@ extension RegistryService {
 
     /// Creates the app or replaces its policy. The admin key may do both; a key of the app with the role admin may only
     /// replace the policy.
-    var putApp: Route {
-        let route = Route(.put, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
+    var putApp: Route { changeOfPolicy(.put) }
+
+    /// Changes the members that the body names (JSON Merge Patch, RFC 7396).
+    var patchApp: Route { changeOfPolicy(.patch) }
+
+    private func changeOfPolicy(_ method: HTTPRequest.Method) -> Route {
+        let isPatch = method == .patch
+        let route = Route(method, Self.appPattern, bodyBytesMax: Self.policyBytesMax) { request in
             let id = try? AppID(request.parameters["app"])
-            let (caller, known) = try await administrator(request, of: id)
-            let body = try request.jsonBody()
-            guard let id else {
-                throw APIError.invalidParameters([
-                    .path("app", "An app id is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
-                ])
-            }
-            let present = known.apps[id]?.policy
+            let (caller, _) = try await administrator(request, of: id)
+            let body = try request.jsonBody(orAs: isPatch ? "application/merge-patch+json" : nil)
             let precondition = try ETag.revisionPrecondition(request)
-            let policy = try await parsing(body.count) {
-                try PolicyBody.parse(body, changing: AppPolicy.Draft(), of: id, replacing: present)
+            guard let id else {
+                throw isPatch
+                    ? .unknownApp
+                    : APIError.invalidParameters([
+                        .path("app", "An app id is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
+                    ])
             }
-            let entry = AuditEntry(
-                .policyReplaced, id.rawValue, members: policy.draft.changes(since: present?.draft), by: caller,
-                in: request)
-            let (app, isNew) = try await directory.put(id, policy: policy, if: precondition, recording: entry)
-            audit.changed(isNew ? entry.creatingApp : entry, by: caller, in: request)
-            return .policy(app, status: isNew ? .created : .ok)
+            let (app, change) = try await directory.change(id) { stored in
+                if isPatch, stored == nil { throw APIError.unknownApp }
+                if isPatch, case .failure(let error) = stored?.policy { throw APIError.unusablePolicy(error.reason) }
+                let present = try? stored?.policy.get()
+                let policy = try await parsing(body.count) {
+                    try PolicyBody.parse(
+                        body, changing: (isPatch ? present?.draft : nil) ?? .init(), of: id, replacing: present)
+                }
+                guard precondition?.holds(for: stored?.revision) ?? true else {
+                    throw APIError.changedMeanwhile(revision: stored?.revision)
+                }
+                return PolicyChange(
+                    policy,
+                    AuditEntry(
+                        stored == nil ? .appCreated : isPatch ? .policyChanged : .policyReplaced, id.rawValue,
+                        members: policy.draft.changes(since: present?.draft), by: caller, in: request))
+            }
+            audit.changed(change.entry, by: caller, in: request)
+            return .policy(app, status: change.entry.action == AuditEntry.Action.appCreated.rawValue ? .created : .ok)
         }
         return route.admitting(admitAdministrator)
     }
