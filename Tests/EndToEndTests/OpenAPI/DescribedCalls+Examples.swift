@@ -28,6 +28,8 @@ extension DescribedCalls {
                     for _ in 0..<2 { try await accept(id, example, type: media.key) }
                 }
             }
+            // The examples of policies limit the rate of calls, which a fast machine exceeds.
+            if id == "patchApp" { _ = try await app.send("PATCH", "", ["rateLimits": .null], by: .role(.admin)) }
         }
     }
 
