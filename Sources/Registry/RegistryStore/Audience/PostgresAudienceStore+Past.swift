@@ -46,16 +46,20 @@ extension PostgresAudienceStore {
         return try await sessions.withMoment(of: app) { connection, moment in
             var past = PastReading(query, cached, at: moment)
             var answers: [Answer] = []
-            for start in stride(from: 0, to: days.count, by: Self.daysPerRead) {
-                let part = Array(days[start..<min(start + Self.daysPerRead, days.count)])
-                let records = try await connection.execute([past.records(of: part)], timeout: timeout)[0]
-                past = try await offLoop { [past] in try past.reading(records) }
+            let parts = stride(from: 0, to: days.count, by: Self.daysPerRead).map { start in
+                [past.records(of: days[start..<min(start + Self.daysPerRead, days.count)])]
+            }
+            var records = try await connection.execute(parts.first ?? [], timeout: timeout)
+            for next in parts.dropFirst() + [[]] {
+                // The server sends the next records while these are decoded.
+                async let following = connection.execute(next, timeout: timeout)
+                past = try await offLoop { [past, records] in try past.reading(records[0]) }
                 if !past.missing.isEmpty {
                     try past.read(cells: try await connection.execute([past.cells], timeout: timeout)[0])
                     if let texts = past.cube.cells.texts(of: app) {
                         try past.cube.cells.read(texts: try await connection.execute([texts], timeout: timeout)[0])
                     }
-                    past = try await offLoop { [past] in try past.reading(records) }
+                    past = try await offLoop { [past, records] in try past.reading(records[0]) }
                 }
                 let zones =
                     query.needsZones
@@ -67,6 +71,7 @@ extension PostgresAudienceStore {
                     }
                     return answer(views.filter { query.needsNoTexts || !$0.view.overflows })
                 }
+                records = try await following
             }
             _ = try await connection.execute([AudienceSessionStatements.commit()], timeout: timeout)
             pastCubes.store(past.cube, of: app, replacing: cached)
@@ -87,6 +92,8 @@ private struct PastReading: Sendable {
     private let moment: AudienceMoment
     /// Its cells are those that records name.
     var cube: AppCube
+    /// The cells in the order of their numbers, as records have them.
+    private var order: [(number: Int64, index: Int32)] = []
     private(set) var days: [Day] = []
     /// The numbers of cells that the process does not have yet.
     private(set) var missing: [Int64] = []
@@ -95,9 +102,14 @@ private struct PastReading: Sendable {
         (self.query, self.moment) = (query, moment)
         cube = AppCube(identity: moment.identity, version: 0)
         if let cached, cached.identity == moment.identity { cube = cached }
+        sortCells()
     }
 
-    func records(of days: [CalendarDay]) -> PostgresStatement {
+    private mutating func sortCells() {
+        order = cube.cells.numbers.enumerated().map { ($1, Int32($0)) }.sorted { $0.number < $1.number }
+    }
+
+    func records(of days: ArraySlice<CalendarDay>) -> PostgresStatement {
         RollUpHistoryStatements.records(query.audience.app.rawValue, days.map(\.description), query.choices)
     }
 
@@ -106,29 +118,22 @@ private struct PastReading: Sendable {
         var next = self
         (next.days, next.missing) = ([], [])
         var missing: Set<Int64> = []
-        // Neighbouring days have nearly the same cells, so most are found without a look-up.
-        var knownCells: [Int32: [(number: Int64, index: Int32)]] = [:]
         for row in records {
             let day = try CalendarDay(try row.decode(0, as: String.self))
             if next.days.last?.day != day {
                 next.days.append(Day(day: day, asOf: Timestamp(try row.decode(2, as: PostgresTimestamp.self))))
             }
             let layer: Int32 = try row.decode(1)
-            let known = knownCells[layer] ?? []
-            var (rows, found, place): ([AppCube.Row], [(number: Int64, index: Int32)], Int) = ([], [], 0)
-            rows.reserveCapacity(known.count)
-            found.reserveCapacity(known.count)
+            var (rows, place): ([AppCube.Row], Int) = ([], 0)
+            rows.reserveCapacity(order.count)
             try RecordedCounts(try row.decode(3)).read { number, counts in
-                while place < known.count, known[place].number < number { place += 1 }
-                let isKnown = place < known.count && known[place].number == number
-                guard let cell = isKnown ? known[place].index : cube.cells.index(of: number) else {
+                while place < order.count, order[place].number < number { place += 1 }
+                if place < order.count, order[place].number == number {
+                    rows.append(AppCube.Row(cell: order[place].index, counts: counts))
+                } else {
                     missing.insert(number)
-                    return
                 }
-                rows.append(AppCube.Row(cell: cell, counts: counts))
-                found.append((number, cell))
             }
-            knownCells[layer] = found
             next.days[next.days.count - 1].layers[layer] = AppCube.Layer(recorded: rows)
         }
         next.missing = missing.sorted()
@@ -141,6 +146,7 @@ private struct PastReading: Sendable {
     mutating func read(cells: PostgresResult) throws {
         guard cells.count == missing.count else { throw StoreError.failed("a recorded cell is missing") }
         for row in cells { _ = try cube.cells.index(of: try row.decode(0), row, from: 1) }
+        sortCells()
     }
 
     func zones(at asOf: Timestamp) -> PostgresStatement { CubeStatements.zones(of: query.audience.app, at: asOf) }

@@ -37,6 +37,11 @@ struct RecordedCounts: Sendable {
         try bytes.withUnsafeBufferPointer { bytes in
             var (position, number) = (0, Int64(0))
             func next() throws -> UInt64 {
+                // Most values are small.
+                if position < bytes.count, bytes[position] < 0x80 {
+                    position += 1
+                    return UInt64(bytes[position - 1])
+                }
                 var (value, shift) = (UInt64(0), UInt64(0))
                 while position < bytes.count, shift < 64 {
                     let byte = bytes[position]
