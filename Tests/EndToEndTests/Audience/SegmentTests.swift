@@ -31,6 +31,23 @@ extension EndToEnd {
             #expect(unnameable.status == 400 && unnameable.faults == ["name invalid-segment-name"])
         }
 
+        @Test func response_isOfItsOwnCall_whenOthersSaveAndDeleteTheSegment() async throws {
+            let app = try await RegistryApp.make()
+            for _ in 1...10 {
+                let responses = try await race(12) { number in
+                    let body: JSON = ["filter": [:], "description": .string("\(number)")]
+                    return number == 0
+                        ? try await app.send("DELETE", "/segments/s", by: .role(.marketing))
+                        : try await app.send("PUT", "/segments/s", body, by: .role(.marketing))
+                }
+                #expect(responses[0].status == 204)
+                for (number, response) in responses.enumerated().dropFirst() {
+                    #expect([200, 201].contains(response.status), "\(response.text)")
+                    #expect(response.json["description"].string == "\(number)")
+                }
+            }
+        }
+
         @Test func segment_canBeUsed_whereverAFilterCan() async throws {
             let app = try await RegistryApp.make()
             try await app.register([("a", ["locale": "de_DE"]), ("b", ["locale": "fr_FR"]), ("c", ["locale": "en"])])

@@ -19,13 +19,13 @@ public protocol SegmentStore: Sendable {
     ///   - topics: the topics that it names.
     ///   - check: gets the filters of all segments that it names and the segment that it replaces, all locked. If it
     ///     throws, nothing is saved.
-    /// - Returns: whether the segment is new.
+    /// - Returns: the saved segment, and whether it is new.
     /// - Throws: `SegmentRefusal.tooMany`, `.unknownTopic`; also what `check` throws.
     func put(
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>,
         topics: Set<TopicNumber>, in app: AppNumber, recording entry: AuditEntry,
         check: ([SegmentName: String], Segment?) throws -> Void
-    ) async throws -> Bool
+    ) async throws -> (segment: Segment, isNew: Bool)
 
     /// - Parameter check: gets the segment, locked. If it throws, nothing is deleted.
     /// - Returns: whether the segment existed.

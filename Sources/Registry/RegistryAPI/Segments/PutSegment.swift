@@ -21,7 +21,7 @@ extension RegistryService {
             let name = try request.identifier("name", SegmentName.init)
             let precondition = try ETag.revisionPrecondition(request)
             let entry = AuditEntry(.segmentSaved, name.rawValue, by: call.caller, in: request)
-            let isNew = try await segments.put(
+            let (segment, isNew) = try await segments.put(
                 name, filter: body.text, description: body.description, uses: Set(body.filter.segments.map(\.name)),
                 topics: Set(body.filter.topics.map(\.number)), in: call.app.number, recording: entry
             ) { definitions, present in
@@ -29,9 +29,6 @@ extension RegistryService {
                 try precondition?.check(present)
             }
             audit.changed(entry, by: call.caller, in: request)
-            guard let segment = try await segments.segment(name, of: call.app.number) else {
-                throw APIError.unknownSegment
-            }
             return .segment(segment, revision: segment.revision, status: isNew ? .created : .ok)
         }
     }

@@ -38,7 +38,7 @@ public struct PostgresSegmentStore: SegmentStore {
         _ name: SegmentName, filter: String, description: String?, uses: Set<SegmentName>,
         topics: Set<TopicNumber>, in app: AppNumber, recording entry: AuditEntry,
         check: ([SegmentName: String], Segment?) throws -> Void
-    ) async throws -> Bool {
+    ) async throws -> (segment: Segment, isNew: Bool) {
         let (used, topics) = (uses.map(\.rawValue), topics.map(\.rawValue))
         return try await storingDecision {
             try await postgres.withTransaction { transaction in
@@ -62,7 +62,7 @@ public struct PostgresSegmentStore: SegmentStore {
                     PostgresStatement(SegmentStatements.addTopics, app.rawValue, name.rawValue, topics),
                     AuditStatements.add(entry, of: app),
                 ])
-                return try results[0][0].decode(0)
+                return (try Segment(results[0][0]), try results[0][0].decode(4))
             }
         }
     }

@@ -38,7 +38,7 @@ enum SegmentStatements {
         INSERT INTO segment (app_id, name, filter, description) VALUES ($1, $2, $3::json, $4)
         ON CONFLICT (app_id, name) DO UPDATE
             SET filter = excluded.filter, description = excluded.description, updated_at = now()
-        RETURNING xmax = 0
+        RETURNING name, filter, description, updated_at, xmax = 0
         """)
 
     /// PUT …/segments/{name}: deletes the names of segments that it used.
