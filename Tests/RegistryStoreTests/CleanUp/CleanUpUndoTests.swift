@@ -13,6 +13,22 @@ struct CleanUpUndoTests {
         try await CleanUp(stores.configuration).undo(#require(run), process: "test")
     }
 
+    /// The look-up without locks passes only a row that its last registration left as it is.
+    @Test func restoredInstallation_isLookedUpWithoutLocks_onceItHasRegistered() async throws {
+        try await TestStores.with { stores in
+            try await stores.register("i-1", token: token)
+            try await stores.age("i-1", by: "61 days")
+            _ = try await undo(stores.cleanUp().runID, in: stores)
+            let isChanged: PostgresStatement =
+                "SELECT count(*) FROM installation WHERE generation <> registration_generation"
+            #expect(try await stores.count(isChanged) == 1)
+            let generation = try await stores.register("i-1", token: token).generation
+            #expect(try await stores.count(isChanged) == 0)
+            #expect(try await stores.register("i-1", token: token).generation == generation)
+            try await stores.expectIntact()
+        }
+    }
+
     /// The chosen rows are deleted, registered and logged out while they are restored.
     @Test func undo_keepsEveryPromise_whileItsInstallationsChange() async throws {
         try await TestStores.with { stores in

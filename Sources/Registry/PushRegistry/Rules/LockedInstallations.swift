@@ -127,9 +127,15 @@ public struct LockedInstallations: Sendable {
         return outcome
     }
 
-    /// R2: writes only `lastSeenAt`, and only if the touch interval has passed.
+    /// R2: writes only `lastSeenAt`, and only if the touch interval has passed. If something else than a registration
+    /// has changed the binding, such as an undone run, the row is written once: the next registration that repeats it
+    /// needs no lock.
     private mutating func touch(_ current: Installation, by registration: Registration) -> RegistrationOutcome {
         var after = current
+        if current.registrationGeneration != current.generation {
+            after.registrationGeneration = current.generation
+            rewritten.insert(current.key)
+        }
         if registration.claim.isTouchDue(since: current.lastSeenAt, at: now) { after.lastSeenAt = time(of: current) }
         installations[current.key] = after
         return RegistrationOutcome(.unchanged, after)
@@ -186,6 +192,7 @@ public struct LockedInstallations: Sendable {
         let kept = after.topicChoices
         choose(&after, by: registration, taking: taken)
         if !registration.keepsBinding(of: current) { rebind(&after, from: current, taking: taken, by: registration) }
+        after.registrationGeneration = after.generation
         appendTopics(
             registration, current, after, after.topicChoices == kept ? .topicsReset : .topicsRegistered, taking: taken)
         store(after, by: registration)
@@ -199,7 +206,6 @@ public struct LockedInstallations: Sendable {
         by registration: Registration
     ) {
         after.generation = current.generation + 1
-        after.registrationGeneration = after.generation
         if after.owner?.userID != current.owner?.userID { after.beginEpoch() }
         after.registeredAt = after.lastSeenAt
         if current.state != .active { after.stateChangedAt = time(of: current) }
