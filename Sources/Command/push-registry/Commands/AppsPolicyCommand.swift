@@ -54,7 +54,7 @@ extension AppsCommand.Policy {
                 let (changed, change) = try await withDirectory(common, isQuiet: true) {
                     try await apply(text, in: $0)
                 }
-                change.entry.log(of: app)
+                change.entry?.log(of: app)
                 try printPolicy(of: changed)
             } catch let error as PolicyConsole.Refusal {
                 throw refusal("\(error)")
@@ -74,11 +74,9 @@ extension AppsCommand.Policy {
                 let present = replace ? try? stored.policy.get() : try stored.policy.get()
                 let policy = try PolicyConsole.policy(
                     text, of: id, replacing: present, keepsAbsentMembers: !replace)
-                return PolicyChange(
-                    policy,
-                    AuditEntry.ofCommand(
-                        replace ? .policyReplaced : .policyChanged, id.rawValue,
-                        members: policy.draft.changes(since: present?.draft)))
+                return PolicyChange(to: policy, from: present) { members in
+                    .ofCommand(replace ? .policyReplaced : .policyChanged, id.rawValue, members: members)
+                }
             }
         }
     }

@@ -79,12 +79,12 @@ public struct UnusablePolicy: Error, Sendable {
     public init(reason: String) { self.reason = reason }
 }
 
-/// A policy to store, and its entry of the audit.
+/// A policy to store, and its entry of the audit; nil if it is the present one, and nothing is stored.
 public struct PolicyChange: Sendable {
     public let policy: AppPolicy
-    public let entry: AuditEntry
+    public let entry: AuditEntry?
 
-    public init(_ policy: AppPolicy, _ entry: AuditEntry) { (self.policy, self.entry) = (policy, entry) }
+    public init(_ policy: AppPolicy, _ entry: AuditEntry?) { (self.policy, self.entry) = (policy, entry) }
 }
 
 /// The app is being deleted, so that its policy cannot change.

@@ -42,14 +42,15 @@ extension RegistryService {
                 guard precondition?.holds(for: stored?.revision) ?? true else {
                     throw APIError.changedMeanwhile(revision: stored?.revision)
                 }
-                return PolicyChange(
-                    policy,
+                return PolicyChange(to: policy, from: present) { members in
                     AuditEntry(
                         stored == nil ? .appCreated : isPatch ? .policyChanged : .policyReplaced, id.rawValue,
-                        members: policy.draft.changes(since: present?.draft), by: caller, in: request))
+                        members: members, by: caller, in: request)
+                }
             }
-            audit.changed(change.entry, by: caller, in: request)
-            return .policy(app, status: change.entry.action == AuditEntry.Action.appCreated.rawValue ? .created : .ok)
+            if let entry = change.entry { audit.changed(entry, by: caller, in: request) }
+            let isNew = change.entry?.action == AuditEntry.Action.appCreated.rawValue
+            return .policy(app, status: isNew ? .created : .ok)
         }
         return route.admitting(admitAdministrator)
     }
@@ -86,10 +87,13 @@ extension ServerResponse {
     }
 }
 
-extension AppPolicy.Draft {
-    /// The names of the changed members, for the audit, which must not contain values.
-    package func changes(since former: AppPolicy.Draft?) -> [String] {
-        let former = former ?? AppPolicy.Draft()
-        return PolicyMember.all.filter { !$0.isEqual(self, former) }.map(\.name.description)
+extension PolicyChange {
+    /// - Parameters:
+    ///   - present: nil: there is none, or it cannot be used.
+    ///   - entry: makes the entry of the audit from the names of the changed members; it must not contain values.
+    package init(to policy: AppPolicy, from present: AppPolicy?, recording entry: ([String]) -> AuditEntry) {
+        let former = present?.draft ?? AppPolicy.Draft()
+        let members = PolicyMember.all.filter { !$0.isEqual(policy.draft, former) }.map(\.name.description)
+        self.init(policy, present != nil && members.isEmpty ? nil : entry(members))
     }
 }

@@ -196,14 +196,17 @@ public actor PostgresAppDirectory: AppDirectory {
             }
             guard try !row.decode(3, as: Bool.self) else { throw AppIsBeingDeleted() }
             let number = AppNumber(try row.decode(0))
+            var revision: String = try row.decode(2)
             let change = try await decide(
-                StoredPolicy(revision: try row.decode(2), policy: try PolicyDocument.policy(ofStored: row.decode(1))))
-            let text = try PolicyDocument(change.policy).text()
-            let results = try await transaction.commit(after: [
-                PostgresStatement(DirectoryStatements.replacePolicy, number.rawValue, text),
-                AuditStatements.add(change.entry, of: number),
-            ])
-            let revision: String = try results[0][0].decode(0)
+                StoredPolicy(revision: revision, policy: try PolicyDocument.policy(ofStored: row.decode(1))))
+            if let entry = change.entry {
+                let text = try PolicyDocument(change.policy).text()
+                let results = try await transaction.commit(after: [
+                    PostgresStatement(DirectoryStatements.replacePolicy, number.rawValue, text),
+                    AuditStatements.add(entry, of: number),
+                ])
+                revision = try results[0][0].decode(0)
+            }
             return (App(number: number, id: id, policy: change.policy, revision: revision), change)
         }
     }
@@ -222,7 +225,7 @@ public actor PostgresAppDirectory: AppDirectory {
         return try await postgres.withTransaction { transaction in
             let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [create])
             guard let row = results.last?.first else { return nil }
-            try await transaction.commit(after: [AuditStatements.add(change.entry, of: number)])
+            try await transaction.commit(after: change.entry.map { [AuditStatements.add($0, of: number)] } ?? [])
             return App(number: number, id: id, policy: change.policy, revision: try row.decode(0))
         }
     }
