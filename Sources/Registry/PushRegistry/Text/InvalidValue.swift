@@ -36,3 +36,40 @@ public struct InvalidValue: Error, Hashable, Sendable {
         self.detail = detail
     }
 }
+
+/// Suggests the correct spelling of a misspelt name.
+public enum NearestName {
+    /// The name with the fewest different letters, if at most a third of them differ. Else the name whose last part is
+    /// the text, such as a time zone of which only the city is given.
+    public static func of(_ text: String, among names: some Sequence<String>) -> String? {
+        guard text.utf8.count <= 64 else { return nil }
+        let letters = Array(text.lowercased().utf8)
+        let ranked = names.map { ($0, distance(letters, Array($0.lowercased().utf8))) }
+        let nearest = ranked.min { ($0.1, $0.0) < ($1.1, $1.0) }
+        if let (name, distance) = nearest, distance <= max(1, max(letters.count, name.utf8.count) / 3) { return name }
+        return ranked.map(\.0).filter { $0.lowercased().hasSuffix("/" + text.lowercased()) }.min()
+    }
+
+    /// A sentence for the error of an unknown name: the nearest name, or all names.
+    public static func hint(for text: String, among names: [String]) -> String {
+        if let nearest = of(text, among: names) { return "Did you mean \(nearest)?" }
+        return "The names are: \(names.joined(separator: ", "))."
+    }
+
+    /// The number of letters to replace, add, remove or swap with a neighbour (optimal string alignment distance).
+    private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
+        var (before, last) = ([Int](), Array(0...right.count))
+        for (row, letter) in left.enumerated() {
+            var next = [row + 1]
+            for (column, other) in right.enumerated() {
+                var least = min(last[column + 1] + 1, next[column] + 1, last[column] + (letter == other ? 0 : 1))
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    least = min(least, before[column - 1] + 1)
+                }
+                next.append(least)
+            }
+            (before, last) = (last, next)
+        }
+        return last[right.count]
+    }
+}
