@@ -5,7 +5,7 @@ import Logging
 import PushRegistry
 import Receipts
 
-/// The HTTP API of the registry. Each event loop has one; each endpoint has its own file.
+/// The HTTP API of the registry. Each event loop has one. The first lines of a file name the routes that it has.
 public struct RegistryService: Sendable {
     let installations: any InstallationStore
     let users: any UserStore

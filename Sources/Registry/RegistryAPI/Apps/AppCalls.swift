@@ -36,24 +36,14 @@ extension RegistryService {
             let ids = (Array(directory.apps.keys) + directory.unusable.keys)
                 .filter { $0.rawValue > page.after ?? "" }.sorted { $0.rawValue < $1.rawValue }
             let shown = ids.prefix(page.limit)
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.name("apps")
-                writer.array { writer in
-                    for app in shown.compactMap({ directory.apps[$0] }) { PolicyJSON.write(app, to: &writer) }
-                }
-                writer.name("unusable")
-                writer.array { writer in
-                    for app in shown.compactMap({ directory.unusable[$0] }) {
-                        writer.object { writer in
-                            writer.member("app", app.id.rawValue)
-                            writer.member("reason", app.reason)
-                        }
-                    }
+            return .json { writer in
+                writer.array("apps", shown.compactMap { directory.apps[$0] }) { PolicyJSON.write($1, to: &$0) }
+                writer.objects("unusable", shown.compactMap { directory.unusable[$0] }) { writer, app in
+                    writer.member("app", app.id.rawValue)
+                    writer.member("reason", app.reason)
                 }
                 writer.member("next", ids.count > shown.count ? shown.last?.rawValue : nil)
             }
-            return .json(writer)
         }
     }
 
@@ -91,15 +81,12 @@ extension ServerResponse {
     static func progress(
         of app: DeletingApp, left: Int64, status: HTTPResponse.Status = .ok
     ) -> ServerResponse {
-        var writer = JSONWriter()
-        writer.object { writer in
+        return .json(status: status) { writer in
             writer.member("app", app.id.rawValue)
-            writer.name("deleting")
-            writer.object { writer in
+            writer.object("deleting") { writer in
                 writer.member("since", app.since.description)
                 writer.member("installationsLeft", left)
             }
         }
-        return .json(writer, status: status)
     }
 }

@@ -57,9 +57,7 @@ extension RegistryService {
         guard caller.isServerAdmin || (number != nil && caller.app == number) else {
             throw RefusedCall(.unknownApp, caller)
         }
-        guard caller.has(any: [.admin]) else {
-            throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
-        }
+        try caller.requireAdmin()
         return (caller, known)
     }
 

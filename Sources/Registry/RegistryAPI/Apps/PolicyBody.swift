@@ -57,12 +57,8 @@ enum PolicyJSON {
 
 /// Reads and writes policies in the JSON of the API, for the command line.
 public enum PolicyConsole {
-    /// The faults of a policy, one line each.
-    public struct Refusal: Error, CustomStringConvertible {
-        public let lines: [String]
-
-        public var description: String { lines.joined(separator: "\n") }
-    }
+    /// The faults of a policy.
+    public typealias Refusal = AudienceConsole.Refusal
 
     /// The JSON of `GET /v1/apps/{app}`. Symmetric keys are shown without their secrets.
     public static func text(of app: App) -> String {

@@ -8,6 +8,15 @@ extension RegistryService {
     static let audiencePattern = "/v1/apps/{app}/audience"
     static let audienceRoles: Roles = [.marketing, .sender]
 
+    /// A call of an audience with a body.
+    func audienceRoute(
+        _ path: String, handler: @escaping @Sendable (ServerRequest, AppCall) async throws -> ServerResponse
+    ) -> Route {
+        appRoute(
+            .post, Self.audiencePattern + path, allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax,
+            handler: handler)
+    }
+
     /// The audience of a body, with its segments expanded.
     ///
     /// - Throws: `JSONFaults` for segments that cannot be expanded; 403 as `Caller.requireMayName`.
@@ -85,8 +94,7 @@ extension JSONWriter {
     /// The member `explain`, if the request has it.
     mutating func member(_ plan: AudiencePlan?) {
         guard let plan else { return }
-        name("explain")
-        object { writer in
+        object("explain") { writer in
             writer.member("path", plan.path.rawValue)
             writer.member("estimatedRows", plan.estimatedRows)
         }

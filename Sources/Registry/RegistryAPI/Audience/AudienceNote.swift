@@ -61,18 +61,13 @@ extension JSONWriter {
     /// `notes`, if there are any.
     mutating func member(_ notes: [AudienceNote]) {
         guard !notes.isEmpty else { return }
-        name("notes")
-        array { writer in
-            for note in notes {
-                writer.object { writer in
-                    switch note.location {
-                    case .pointer(let pointer): writer.member("pointer", pointer)
-                    case .parameter(let name): writer.member("parameter", name)
-                    }
-                    writer.member("code", note.code)
-                    writer.member("detail", note.detail)
-                }
+        objects("notes", notes) { writer, note in
+            switch note.location {
+            case .pointer(let pointer): writer.member("pointer", pointer)
+            case .parameter(let name): writer.member("parameter", name)
             }
+            writer.member("code", note.code)
+            writer.member("detail", note.detail)
         }
     }
 }

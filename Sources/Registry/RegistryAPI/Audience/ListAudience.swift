@@ -9,13 +9,9 @@ import StrictJSON
 
 extension RegistryService {
     var listAudience: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/installations", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
-            let bytes = try request.jsonBody()
+        audienceRoute("/installations") { request, call in
             let names = names(for: call)
-            let body = try await parsing(bytes.count) {
+            let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app),
                     members: ["limit", "after", "explain", "message", "kind", "name"]
@@ -101,14 +97,10 @@ extension JSONWriter {
     /// - Parameter receipts: one for each installation, or none.
     fileprivate init(_ page: AudiencePage, _ names: InstallationNames, _ receipts: [String]) {
         let last = page.hasMore ? page.items.last : nil
-        self.init(capacity: 256 * (page.items.count + 1))
-        object { writer in
+        self.init(capacity: 256 * (page.items.count + 1)) { writer in
             writer.member("asOf", page.asOf.description)
-            writer.name("installations")
-            writer.array { writer in
-                for (index, item) in page.items.enumerated() {
-                    writer.item(item, names, receipt: receipts.isEmpty ? nil : receipts[index])
-                }
+            writer.array("installations", page.items.enumerated()) { writer, item in
+                writer.item(item.element, names, receipt: receipts.isEmpty ? nil : receipts[item.offset])
             }
             writer.member("next", last.flatMap(names.cursor))
             writer.member(page.plan)
@@ -130,17 +122,9 @@ extension JSONWriter {
                     writer.member("expiresAt", typed.expiresAt?.description)
                 }
                 writer.member("generation", item.generation)
-                if let keys = item.keys { writer.keys(keys) }
+                if let keys = item.keys { writer.member(keys) }
                 if let receipt { writer.member("receipt", receipt) }
             }
-        }
-    }
-
-    private mutating func keys(_ keys: WebPushKeys) {
-        name("keys")
-        object { writer in
-            writer.member("p256dh", keys.p256dh)
-            writer.member("auth", keys.auth)
         }
     }
 }

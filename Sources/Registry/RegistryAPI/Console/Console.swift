@@ -82,11 +82,8 @@ extension RegistryService {
 
     private func checkOrigin(_ next: @escaping Handler) -> Handler {
         { request in
-            switch console.origin.refusal(of: request.head) {
-            case nil: return try await next(request)
-            case .foreignHost: throw APIError.foreignHost
-            case .foreignPage: throw APIError.foreignPage
-            }
+            try console.origin.check(request.head)
+            return try await next(request)
         }
     }
 }

@@ -40,8 +40,7 @@ extension RegistryService {
         Route(.get, Self.consolePattern + "/v1/rates") { request in
             try await checkOperator(request)
             let counts = console.rates()
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json { writer in
                 writer.member("at", console.now().description)
                 writer.member("process", counts.process)
                 writer.member("startedAt", counts.startedAt.description)
@@ -50,16 +49,12 @@ extension RegistryService {
                 writer.name("registrations")
                 writer.counts(counts.registrations)
             }
-            return .json(writer)
         }
     }
 
     /// - Throws: `APIError.signedOut`; 403 for a caller without the role admin.
     private func checkOperator(_ request: ServerRequest) async throws {
-        let (caller, _) = try await acting(for: request).caller(request)
-        guard caller.has(any: [.admin]) else {
-            throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
-        }
+        try await acting(for: request).caller(request).0.requireAdmin()
     }
 }
 

@@ -55,9 +55,7 @@ extension RegistryService {
                 try await auditEntries.record(entry, of: call.app.number)
                 audit.changed(entry, ["installations": "\(count)"], by: call.caller, in: request)
             }
-            var writer = JSONWriter()
-            writer.object { $0.member(name, count) }
-            return .json(writer)
+            return .json { $0.member(name, count) }
         }
     }
 }

@@ -11,7 +11,7 @@ import StrictJSON
 extension RegistryService {
     var listHistory: Route {
         appRoute(.get, Self.installationPattern + "/history", allowing: [.service, .support]) { request, call in
-            let page = try PageRequest(request, ofEventsOf: call.app.number)
+            let page = try PageRequest(request) { EventCursor($0, of: call.app.number) }
             let (key, requester) = try installation(of: request, in: call)
             try await checkOwner(of: key, for: requester)
             guard let found = try await events.events(of: key, before: page.after, limit: page.limit) else {
@@ -30,7 +30,7 @@ extension RegistryService {
             bodyBytesMax: Self.tokenHistoryBytesMax
         ) { request, call in
             let body = try request.jsonBody()
-            let page = try PageRequest(request, ofEventsOf: call.app.number)
+            let page = try PageRequest(request) { EventCursor($0, of: call.app.number) }
             let token = try await parsing(body.count) { try TokenBody.parse(body) }
             let address = TokenAddress(token, of: call.app.number)
             return .json(
@@ -108,12 +108,8 @@ extension ServerResponse {
 extension JSONWriter {
     /// `{events: […], next}`.
     init(_ page: EventPage) {
-        self.init(capacity: 512 * (page.events.count + 1))
-        object { writer in
-            writer.name("events")
-            writer.array { writer in
-                for event in page.events { writer.event(event) }
-            }
+        self.init(capacity: 512 * (page.events.count + 1)) { writer in
+            writer.array("events", page.events) { $0.event($1) }
             writer.member("next", page.next?.description)
         }
     }

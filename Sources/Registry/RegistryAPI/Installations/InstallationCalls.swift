@@ -76,31 +76,20 @@ extension RegistryService {
 
     var listSnapshots: Route {
         appRoute(.get, Self.installationPattern + "/snapshots", allowing: [.service, .support]) { request, call in
-            let page = try PageRequest<Int64>(request)
+            let page = try PageRequest(request) { Int64($0) }
             let (key, requester) = try installation(of: request, in: call)
             try await checkOwner(of: key, for: requester)
             guard let found = try await installations.snapshots(of: key, before: page.after, limit: page.limit) else {
                 throw APIError.unknownInstallation
             }
-            return .json(text(of: found))
-        }
-    }
-
-    private func text(of page: SnapshotPage) -> JSONWriter {
-        var writer = JSONWriter(capacity: 4_096)
-        writer.object { writer in
-            writer.name("snapshots")
-            writer.array { writer in
-                for (at, snapshot) in page.snapshots {
-                    writer.object { writer in
-                        writer.member("at", at.description)
-                        writer.snapshot(snapshot)
-                    }
+            return .json(capacity: 4_096) { writer in
+                writer.objects("snapshots", found.snapshots) { writer, entry in
+                    writer.member("at", entry.at.description)
+                    writer.snapshot(entry.snapshot)
                 }
+                writer.member("next", found.next.map { String($0) })
             }
-            writer.member("next", page.next.map { String($0) })
         }
-        return writer
     }
 }
 

@@ -27,12 +27,10 @@ extension RegistryService {
                 proof: deliveryProof(of: request, on: installID, in: call), catalogue: call.app.topics,
                 actor: call.caller.actor)
             let (status, generation) = try await logOut(logout, by: call.caller)
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json(fields: generation.map { [.eTag: ETag.make($0)] } ?? [:]) { writer in
                 writer.member("status", status.rawValue)
                 if let generation { writer.member("generation", generation) }
             }
-            return .json(writer, fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
         }
     }
 }

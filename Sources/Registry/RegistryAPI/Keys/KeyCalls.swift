@@ -20,28 +20,21 @@ extension RegistryService {
             let entry = AuditEntry(.keyCreated, new.key.id, by: call.caller, in: request)
             try await directory.add(new.key, recording: entry)
             audit.changed(entry, new.auditMetadata, by: call.caller, in: request)
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json(status: .created, fields: [.cacheControl: "no-store"]) { writer in
                 writer.member("id", new.key.id)
                 writer.member("key", new.text)
             }
-            return .json(writer, status: .created, fields: [.cacheControl: "no-store"])
         }
     }
 
     var listKeys: Route {
         appRoute(.get, Self.keysPattern, allowing: [.admin]) { request, call in
             let lastUses = try await directory.lastUses(ofKeysOf: call.app.number)
-            var writer = JSONWriter()
-            writer.object { writer in
-                writer.name("keys")
-                writer.array { writer in
-                    for key in call.directory.keys(of: call.app.number) {
-                        writer.object { $0.about(key, lastUsedAt: lastUses[key.id]) }
-                    }
+            return .json { writer in
+                writer.objects("keys", call.directory.keys(of: call.app.number)) {
+                    $0.about($1, lastUsedAt: lastUses[$1.id])
                 }
             }
-            return .json(writer)
         }
     }
 

@@ -25,9 +25,7 @@ extension RegistryService {
             let name = try request.identifier("message", MessageName.init)
             let (message, isNew) = try await messages.put(name, content, in: call.app.number, at: .now())
             audit.changed("message saved", ["message": "\(name)"], by: call.caller, in: request)
-            var writer = JSONWriter()
-            writer.object { $0.about(message) }
-            return .json(writer, status: isNew ? .created : .ok)
+            return .json(status: isNew ? .created : .ok) { $0.about(message) }
         }
     }
 
@@ -45,13 +43,11 @@ extension RegistryService {
         appRoute(.get, Self.messagePattern, allowing: Self.messageRoles) { request, call in
             let message = try await message(of: call, in: request)
             let (asOf, counts) = try await messages.counts(of: message.number, in: call.app.number)
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json { writer in
                 writer.about(message)
                 writer.members(counts)
                 writer.member("asOf", asOf.description)
             }
-            return .json(writer)
         }
     }
 
@@ -61,16 +57,11 @@ extension RegistryService {
             let page = try PageRequest(request) { Int64($0).map(MessageNumber.init) }
             let found = try await messages.messages(
                 of: call.app.number, before: page.after, limit: page.limit + 1)
-            var writer = JSONWriter(capacity: 4_096)
-            writer.object { writer in
-                writer.name("messages")
-                writer.array { writer in
-                    for message in found.prefix(page.limit) { writer.object { $0.about(message) } }
-                }
+            return .json(capacity: 4_096) { writer in
+                writer.objects("messages", found.prefix(page.limit)) { $0.about($1) }
                 let last = found.count > page.limit ? found[page.limit - 1] : nil
                 writer.member("next", last.map { "\($0.number.rawValue)" })
             }
-            return .json(writer)
         }
     }
 }
@@ -115,9 +106,7 @@ private enum MessageBody {
 extension JSONObject {
     /// The member `expiresIn`; nil if it is absent, and after a fault.
     fileprivate func expiry(max: ISO8601Duration) -> ISO8601Duration? {
-        guard let text = string("expiresIn", scalarsMax: Device.textScalarsMax),
-            let expiry = parsed("expiresIn", { () throws(InvalidValue) in try ISO8601Duration(text) })
-        else { return nil }
+        guard let expiry = value("expiresIn")?.parsedText(ISO8601Duration.init(_:)) else { return nil }
         guard expiry.seconds > 0, expiry <= max else {
             refuse(
                 member: "expiresIn", .outOfRange,
@@ -133,8 +122,7 @@ extension JSONWriter {
     package mutating func about(_ message: Message) {
         member("message", message.name.rawValue)
         member("title", message.content.title)
-        name("labels")
-        object { writer in
+        object("labels") { writer in
             for label in message.content.labels {
                 writer.name(label.name)
                 writer.string(label.value)

@@ -64,23 +64,16 @@ private struct MessageBreakdownOptions {
 extension JSONWriter {
     /// `{asOf, groups: [{<field>…, counts}], rest: {groups, counts}}`.
     fileprivate init(_ breakdown: MessageBreakdown, by fields: [AudienceField]) {
-        self.init(capacity: 192 * (breakdown.groups.count + 2))
-        object { writer in
+        self.init(capacity: 192 * (breakdown.groups.count + 2)) { writer in
             writer.member("asOf", breakdown.asOf.description)
-            writer.name("groups")
-            writer.array { writer in
-                for group in breakdown.groups {
-                    writer.object { writer in
-                        for (field, value) in zip(fields, group.values) {
-                            writer.name(field.rawValue)
-                            if let value { writer.string(value) } else { writer.null() }
-                        }
-                        writer.members(group.counts)
-                    }
+            writer.objects("groups", breakdown.groups) { writer, group in
+                for (field, value) in zip(fields, group.values) {
+                    writer.name(field.rawValue)
+                    if let value { writer.string(value) } else { writer.null() }
                 }
+                writer.members(group.counts)
             }
-            writer.name("rest")
-            writer.object { writer in
+            writer.object("rest") { writer in
                 writer.member("groups", breakdown.restGroups)
                 writer.members(breakdown.rest)
             }
@@ -89,19 +82,13 @@ extension JSONWriter {
 
     /// `{interval, buckets: [{at, delivered, opened, dismissed}], asOf}`.
     fileprivate init(_ buckets: TimelineBuckets, _ counts: [MessageCounts], asOf: Timestamp) {
-        self.init(capacity: 96 * (buckets.count + 1))
-        object { writer in
+        self.init(capacity: 96 * (buckets.count + 1)) { writer in
             writer.member("interval", buckets.interval.description)
-            writer.name("buckets")
-            writer.array { writer in
-                for (index, counts) in counts.enumerated() {
-                    writer.object { writer in
-                        writer.member("at", buckets.time(of: index).description)
-                        writer.member("delivered", counts.delivered)
-                        writer.member("opened", counts.opened)
-                        writer.member("dismissed", counts.dismissed)
-                    }
-                }
+            writer.objects("buckets", counts.enumerated()) { writer, bucket in
+                writer.member("at", buckets.time(of: bucket.offset).description)
+                writer.member("delivered", bucket.element.delivered)
+                writer.member("opened", bucket.element.opened)
+                writer.member("dismissed", bucket.element.dismissed)
             }
             writer.member("asOf", asOf.description)
         }

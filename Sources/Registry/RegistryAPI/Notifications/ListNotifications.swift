@@ -89,18 +89,12 @@ extension RegistryService {
     }
 
     private func text(of page: NotificationPage, in epoch: String) -> JSONWriter {
-        var writer = JSONWriter(capacity: 128 + page.notifications.reduce(0) { $0 + $1.payload.utf8.count + 192 })
-        writer.object { writer in
+        return JSONWriter(capacity: 128 + page.notifications.reduce(0) { $0 + $1.payload.utf8.count + 192 }) { writer in
             writer.member("epoch", epoch)
-            writer.name("notifications")
-            writer.array { writer in
-                for notification in page.notifications { writer.notification(notification) }
-            }
+            writer.array("notifications", page.notifications) { $0.notification($1) }
             writer.member("last", page.numbers.last)
-            writer.name("next")
-            if let next = page.next { writer.integer(next) } else { writer.null() }
+            writer.member("next", page.next)
         }
-        return writer
     }
 }
 

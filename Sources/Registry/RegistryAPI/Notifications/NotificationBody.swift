@@ -57,8 +57,7 @@ extension JSONObject {
             return nil
         }
         if let install {
-            let text = install.string(scalarsMax: Device.textScalarsMax)
-            let id = text.flatMap { text in install.parsed { () throws(InvalidValue) in try InstallID(text) } }
+            let id = install.parsedText(InstallID.init(_:))
             let wanted = generation?.integer(in: 0...Int64.max)
             guard let id, generation == nil || wanted != nil else { return nil }
             return .installation(id, ifAt: wanted)
@@ -87,9 +86,7 @@ extension JSONObject {
     }
 
     fileprivate func timeToLive() -> ISO8601Duration? {
-        guard let value = value("ttl"), let text = value.string(scalarsMax: Device.textScalarsMax),
-            let duration = value.parsed({ () throws(InvalidValue) in try ISO8601Duration(text) })
-        else { return nil }
+        guard let value = value("ttl"), let duration = value.parsedText(ISO8601Duration.init(_:)) else { return nil }
         guard duration.seconds > 0, duration <= NotificationPost.timeToLiveMax else {
             value.refuse(.outOfRange, "This must be above 0 and at most \(NotificationPost.timeToLiveMax).")
             return nil

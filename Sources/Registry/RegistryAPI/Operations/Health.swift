@@ -57,8 +57,7 @@ extension RegistryService {
 extension JSONWriter {
     /// `{status, obstacles, degraded}`.
     init(_ finding: ReadinessCheck.Finding) {
-        self.init()
-        object { writer in
+        self.init { writer in
             writer.member("status", finding.obstacles.isEmpty ? "ready" : "unavailable")
             writer.member("obstacles", finding.obstacles)
             writer.member("degraded", finding.degraded)

@@ -8,6 +8,11 @@ extension JSONValue {
         kind == .null ? nil : string(scalarsMax: Device.textScalarsMax)
     }
 
+    /// The parsed text; nil for `null`, and after a fault.
+    func parsedText<Value>(_ parse: (String) throws(InvalidValue) -> Value) -> Value? {
+        text().flatMap { text in parsed { () throws(InvalidValue) in try parse(text) } }
+    }
+
     func refuse(_ reason: InvalidValue) {
         refuse(JSONFault.Code(rawValue: reason.code), reason.detail)
     }

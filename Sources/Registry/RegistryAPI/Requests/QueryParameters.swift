@@ -89,19 +89,6 @@ enum PageLimits {
     static let allowed = 1...1_000
 }
 
-extension PageRequest where Cursor: LosslessStringConvertible {
-    init(_ request: ServerRequest) throws {
-        try self.init(request) { Cursor($0) }
-    }
-}
-
-extension PageRequest<EventCursor> {
-    /// A page of a history.
-    init(_ request: ServerRequest, ofEventsOf app: AppNumber) throws {
-        try self.init(request) { EventCursor($0, of: app) }
-    }
-}
-
 extension EventCursor {
     /// Nil also for a cursor of another app.
     init?(_ text: String, of app: AppNumber) {

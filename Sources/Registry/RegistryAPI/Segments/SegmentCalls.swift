@@ -79,16 +79,11 @@ extension RegistryService {
             let page = try PageRequest(request) { try? SegmentName($0) }
             let found = try await segments.segments(of: call.app.number, after: page.after, limit: page.limit)
             let shown = try await shown(Array(found.prefix(page.limit)), to: call)
-            var writer = JSONWriter(capacity: 4_096)
-            writer.object { writer in
-                writer.name("segments")
-                writer.array { writer in
-                    for segment in shown { writer.member(segment) }
-                }
+            return .json(capacity: 4_096) { writer in
+                writer.array("segments", shown) { $0.member($1) }
                 let last = found.count > page.limit ? found[page.limit - 1] : nil
                 writer.member("next", last?.name.rawValue)
             }
-            return .json(writer)
         }
     }
 

@@ -22,13 +22,11 @@ extension RegistryService {
             let (sent, environment) = try TypedTokenBody.read(body, as: try TypedTokenKey(request))
             let outcome = try await change(
                 .put(sent, environment: environment), on: key, for: requester, request, in: call)
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json(fields: [.eTag: ETag.make(outcome.generation)]) { writer in
                 writer.member("installId", key.installID.rawValue)
                 writer.member("generation", outcome.generation)
                 writer.member("tokens", outcome.count)
             }
-            return .json(writer, fields: [.eTag: ETag.make(outcome.generation)])
         }
     }
 
@@ -112,11 +110,7 @@ extension JSONObject {
     }
 
     private func typedTokenKey() -> TypedTokenKey? {
-        let kind = value("kind", .required).flatMap { value in
-            value.text().flatMap { text in
-                value.parsed { () throws(InvalidValue) in try TokenKind(named: text) }
-            }
-        }
+        let kind = value("kind", .required)?.parsedText(TokenKind.init(named:))
         let name = string("name", scalarsMax: Device.textScalarsMax)
         guard let kind, name != nil || value("name") == nil else { return nil }
         return parsed("name") { () throws(InvalidValue) in try TypedTokenKey(kind, name: name) }
@@ -168,14 +162,12 @@ extension JSONObject {
 
     /// The member `kind` of typed tokens. Nil if it is absent, and after a fault.
     func tokenKind() -> TokenKind? {
-        guard let value = value("kind"), let text = value.text() else { return nil }
-        return value.parsed { () throws(InvalidValue) in try TokenKind(named: text) }
+        value("kind")?.parsedText(TokenKind.init(named:))
     }
 
     /// The member `name`, which is there. Nil after a fault.
     func tokenName(of kind: TokenKind) -> String? {
-        guard let value = value("name"), let text = value.text() else { return nil }
-        return value.parsed { () throws(InvalidValue) in try TypedTokenKey(kind, name: text).name }
+        value("name")?.parsedText { (text) throws(InvalidValue) in try TypedTokenKey(kind, name: text).name }
     }
 
     func refuseNameWithoutKind() {
@@ -215,17 +207,12 @@ extension JSONWriter {
     ///
     /// - Parameter showsText: whether the tokens themselves are shown.
     mutating func typedTokens(_ tokens: [TypedToken], showingText showsText: Bool) {
-        name("tokens")
-        array { writer in
-            for token in tokens {
-                writer.object { writer in
-                    writer.member("kind", token.key.kind.rawValue)
-                    writer.member("name", token.key.name.isEmpty ? nil : token.key.name)
-                    if showsText { writer.member("token", token.token.text) }
-                    writer.member("environment", token.token.provider.environment)
-                    writer.member("expiresAt", token.expiresAt?.description)
-                }
-            }
+        objects("tokens", tokens) { writer, token in
+            writer.member("kind", token.key.kind.rawValue)
+            writer.member("name", token.key.name.isEmpty ? nil : token.key.name)
+            if showsText { writer.member("token", token.token.text) }
+            writer.member("environment", token.token.provider.environment)
+            writer.member("expiresAt", token.expiresAt?.description)
         }
     }
 }

@@ -12,14 +12,9 @@ extension RegistryService {
     /// The whole catalogue, in the order of the slugs.
     var listTopics: Route {
         appRoute(.get, Self.topicsPattern, allowing: Self.topicReaders) { request, call in
-            var writer = JSONWriter(capacity: 4_096)
-            writer.object { writer in
-                writer.name("topics")
-                writer.array { writer in
-                    for topic in call.app.topics.topics { writer.object { $0.about(topic) } }
-                }
+            return .json(capacity: 4_096) { writer in
+                writer.objects("topics", call.app.topics.topics) { $0.about($1) }
             }
-            return .json(writer)
         }
     }
 
@@ -121,8 +116,7 @@ extension JSONObject {
 extension JSONWriter {
     /// `{topic, name, description, category, default, locked}`.
     init(_ topic: Topic) {
-        self.init()
-        object { $0.about(topic) }
+        self.init { $0.about(topic) }
     }
 
     package mutating func about(_ topic: Topic) {

@@ -150,12 +150,8 @@ extension JSONFault.Code {
 extension JSONWriter {
     /// `{topics: [{topic, name, description, category, locked, subscribed, from}]}`: the whole catalogue.
     init(_ topics: ResolvedTopics, in catalogue: TopicCatalogue) {
-        self.init(capacity: 160 * (catalogue.topics.count + 1))
-        object { writer in
-            writer.name("topics")
-            writer.array { writer in
-                for subscription in topics.subscriptions(in: catalogue) { writer.member(subscription) }
-            }
+        self.init(capacity: 160 * (catalogue.topics.count + 1)) { writer in
+            writer.array("topics", topics.subscriptions(in: catalogue)) { $0.member($1) }
         }
     }
 

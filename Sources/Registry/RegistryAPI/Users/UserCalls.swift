@@ -47,25 +47,19 @@ extension RegistryService {
             let entry = AuditEntry(.userErased, receiptID, by: call.caller, in: request)
             try await auditEntries.record(entry, of: call.app.number)
             audit.changed(entry, receipt.counts, by: call.caller, in: request)
-            return .json(text(of: receipt, receiptID: receiptID, of: userID))
+            return .json { writer in
+                writer.member("userId", userID.rawValue)
+                writer.member("installations", receipt.installations)
+                writer.member("snapshots", receipt.snapshots)
+                writer.member("events", receipt.events)
+                writer.member("topics", receipt.topics)
+                writer.member("receipts", receipt.receipts)
+                writer.member("targets", receipt.targets)
+                writer.member("notifications", receipt.notifications)
+                writer.member("erasedAt", receipt.erasedAt.description)
+                writer.member("receiptId", receiptID)
+            }
         }
-    }
-
-    private func text(of receipt: Erasure.Receipt, receiptID: String, of userID: UserID) -> JSONWriter {
-        var writer = JSONWriter()
-        writer.object { writer in
-            writer.member("userId", userID.rawValue)
-            writer.member("installations", Int64(receipt.installations))
-            writer.member("snapshots", Int64(receipt.snapshots))
-            writer.member("events", Int64(receipt.events))
-            writer.member("topics", Int64(receipt.topics))
-            writer.member("receipts", receipt.receipts)
-            writer.member("targets", receipt.targets)
-            writer.member("notifications", Int64(receipt.notifications))
-            writer.member("erasedAt", receipt.erasedAt.description)
-            writer.member("receiptId", receiptID)
-        }
-        return writer
     }
 }
 
@@ -86,9 +80,7 @@ enum UserLogoutBody {
 extension ServerResponse {
     /// `{loggedOut: n}`.
     static func loggedOut(_ count: Int) -> ServerResponse {
-        var writer = JSONWriter()
-        writer.object { $0.member("loggedOut", Int64(count)) }
-        return .json(writer)
+        return .json { $0.member("loggedOut", Int64(count)) }
     }
 }
 

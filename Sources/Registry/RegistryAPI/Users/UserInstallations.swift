@@ -13,20 +13,12 @@ extension RegistryService {
             let found = try await users.installations(
                 of: [try request.identifier("userId", UserID.init)], in: call.app.number, after: page.after,
                 limit: page.limit)
-            return .json(text(of: found, for: RecordAudience(call.caller)))
-        }
-    }
-
-    private func text(of page: InstallationPage, for audience: RecordAudience) -> JSONWriter {
-        var writer = JSONWriter(capacity: 4_096)
-        writer.object { writer in
-            writer.name("installations")
-            writer.array { writer in
-                for record in page.installations { writer.installation(record, showing: audience) }
+            let audience = RecordAudience(call.caller)
+            return .json(capacity: 4_096) { writer in
+                writer.array("installations", found.installations) { $0.installation($1, showing: audience) }
+                writer.member("next", found.next?.rawValue)
             }
-            writer.member("next", page.next?.rawValue)
         }
-        return writer
     }
 
     /// More than 1,000 users of 128 characters need.
