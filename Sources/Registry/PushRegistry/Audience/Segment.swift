@@ -4,8 +4,7 @@ public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     /// - Throws: `InvalidValue` with the code `invalid-segment-name`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
-        else {
+        guard ASCII.isName(text, charactersMax: 128) else {
             throw InvalidValue(
                 code: "invalid-segment-name",
                 detail: "A segment name is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
@@ -17,10 +16,6 @@ public struct SegmentName: Hashable, Comparable, Sendable, CustomStringConvertib
 
     public static func < (left: SegmentName, right: SegmentName) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
-    }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        ASCII.isAlphanumeric(byte) || [UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-")].contains(byte)
     }
 }
 

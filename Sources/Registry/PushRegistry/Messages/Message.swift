@@ -65,13 +65,12 @@ public struct MessageName: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `InvalidValue` with the code `invalid-message-name`.
     public init(_ text: String) throws(InvalidValue) {
-        // The same characters as in a segment's name.
-        guard let name = try? SegmentName(text) else {
+        guard ASCII.isName(text, charactersMax: 128) else {
             throw InvalidValue(
                 code: "invalid-message-name",
                 detail: "A message's name is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
         }
-        rawValue = name.rawValue
+        rawValue = text
     }
 
     public var description: String { rawValue }

@@ -4,6 +4,14 @@ enum ASCII {
     static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
     static func lowercased(_ byte: UInt8) -> UInt8 { byte &- UInt8(ascii: "A") < 26 ? byte | 0x20 : byte }
     static func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
+
+    /// Whether the text consists of 1 to `charactersMax` of `A-Z a-z 0-9 . _ -` and can be a segment of a path.
+    static func isName(_ text: String, charactersMax: Int) -> Bool {
+        (1...charactersMax).contains(text.utf8.count) && VisibleASCII.isSegment(text)
+            && text.utf8.allSatisfy {
+                isAlphanumeric($0) || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
+            }
+    }
 }
 
 /// The characters 0x21 to 0x7E: ASCII without space and control characters.

@@ -66,8 +66,7 @@ public struct TopicSlug: Hashable, Comparable, Sendable, CustomStringConvertible
 
     /// - Throws: `InvalidValue` with the code `invalid-topic`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
-        else {
+        guard ASCII.isName(text, charactersMax: 64), text.utf8.allSatisfy({ ASCII.lowercased($0) == $0 }) else {
             throw InvalidValue(
                 code: "invalid-topic", detail: "A topic is 1 to 64 characters of a-z 0-9 . _ - and neither . nor ..")
         }
@@ -78,15 +77,6 @@ public struct TopicSlug: Hashable, Comparable, Sendable, CustomStringConvertible
 
     public static func < (left: TopicSlug, right: TopicSlug) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
-    }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 }
 

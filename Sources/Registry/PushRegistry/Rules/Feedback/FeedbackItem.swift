@@ -149,15 +149,14 @@ public struct FeedbackCounts: Hashable, Sendable {
 }
 
 /// Applies the feedback of providers.
+///
+/// - Throws: every call throws `StoreError`.
 public protocol FeedbackStore: Sendable {
     /// Applies all items, or none if it throws.
-    ///
-    /// - Throws: `StoreError`.
     func apply(_ feedback: Feedback) async throws -> FeedbackCounts
 
     /// Carries out an administrator's decision. What is done stays done if it throws; a repeated call does the rest.
     ///
     /// - Returns: how many installations and typed tokens it has changed; of a dry run, would change.
-    /// - Throws: `StoreError`.
     func repair(_ repair: FeedbackRepair) async throws -> Int
 }
