@@ -178,7 +178,6 @@ public struct FilterVocabulary: Sendable {
     public let topics: TopicCatalogue
 
     public init(links: TimeZoneLinks, topics: TopicCatalogue = TopicCatalogue()) {
-        self.links = links
-        self.topics = topics
+        (self.links, self.topics) = (links, topics)
     }
 }

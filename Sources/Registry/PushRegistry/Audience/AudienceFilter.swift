@@ -156,8 +156,7 @@ public struct HandedOutTokens: Hashable, Sendable {
     public let name: String?
 
     public init(_ kind: TokenKind, name: String?) {
-        self.kind = kind
-        self.name = name
+        (self.kind, self.name) = (kind, name)
     }
 }
 
@@ -178,12 +177,8 @@ public struct Audience: Hashable, Sendable {
         app: AppNumber, filter: AudienceFilter, include: AudienceInclude, topics: TopicCatalogue = TopicCatalogue(),
         identityKey: AppIdentityKey = AppIdentityKey(bytes: []), tokens: HandedOutTokens? = nil
     ) {
-        self.app = app
-        self.filter = filter
-        self.include = include
-        self.topics = topics
-        self.identityKey = identityKey
-        self.tokens = tokens
+        (self.app, self.filter, self.include, self.topics) = (app, filter, include, topics)
+        (self.identityKey, self.tokens) = (identityKey, tokens)
     }
 
     public init(_ filter: AudienceFilter, include: AudienceInclude, tokens: HandedOutTokens? = nil, of app: App) {
@@ -199,8 +194,7 @@ public struct ComparedValue: Hashable, Sendable {
     public let value: AudienceValue
 
     public init(_ field: AudienceField, _ value: AudienceValue) {
-        self.field = field
-        self.value = value
+        (self.field, self.value) = (field, value)
     }
 }
 
@@ -211,7 +205,6 @@ public struct UnknownValue: Hashable, Sendable {
     public let nearest: String?
 
     public init(_ compared: ComparedValue, nearest: String?) {
-        self.compared = compared
-        self.nearest = nearest
+        (self.compared, self.nearest) = (compared, nearest)
     }
 }

@@ -56,8 +56,7 @@ public struct ExportRows: Sendable {
     public let count: Int
 
     public init(bytes: [UInt8], count: Int) {
-        self.bytes = bytes
-        self.count = count
+        (self.bytes, self.count) = (bytes, count)
     }
 
     /// The range of a cell's content in the buffer.
@@ -68,8 +67,7 @@ public struct ExportRows: Sendable {
 
         @inlinable
         init(start: Int, count: Int) {
-            self.start = start
-            self.count = count
+            (self.start, self.count) = (start, count)
         }
 
         /// Lends the content of a cell that has a value.

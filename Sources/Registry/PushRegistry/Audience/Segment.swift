@@ -26,8 +26,7 @@ public struct SegmentReference: Hashable, Sendable {
     public let pointer: String
 
     public init(name: SegmentName, pointer: String) {
-        self.name = name
-        self.pointer = pointer
+        (self.name, self.pointer) = (name, pointer)
     }
 }
 
@@ -40,10 +39,7 @@ public struct Segment: Hashable, Sendable {
     public let updatedAt: Timestamp
 
     public init(name: SegmentName, filter: String, description: String?, updatedAt: Timestamp) {
-        self.name = name
-        self.filter = filter
-        self.description = description
-        self.updatedAt = updatedAt
+        (self.name, self.filter, self.description, self.updatedAt) = (name, filter, description, updatedAt)
     }
 }
 

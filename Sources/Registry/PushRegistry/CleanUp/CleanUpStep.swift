@@ -125,8 +125,7 @@ public struct CleanUpBounds: Sendable {
     private let policy: AppPolicy
 
     public init(_ policy: AppPolicy, asOf: Timestamp) {
-        self.asOf = asOf
-        self.policy = policy
+        (self.asOf, self.policy) = (asOf, policy)
         silentSince = asOf.preceding(by: policy.grace)
         changedSince = asOf.preceding(by: policy.retention)
         loggedOutSince = asOf.preceding(by: policy.sessionTombstones)

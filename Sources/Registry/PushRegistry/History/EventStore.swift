@@ -40,10 +40,7 @@ public struct EventCursor: Hashable, Sendable {
     public let id: Int64
 
     public init(epoch: String, app: AppNumber, position: Int64, id: Int64) {
-        self.epoch = epoch
-        self.app = app
-        self.position = position
-        self.id = id
+        (self.epoch, self.app, self.position, self.id) = (epoch, app, position, id)
     }
 
     private static let epochCharacters = 16
@@ -96,19 +93,10 @@ public struct RecordedEvent: Sendable {
         provider: String?, tokenSHA256: [UInt8]?, userID: String?, previousUserID: String?, state: String?,
         generationBefore: Int64?, generationAfter: Int64?, topics: [String]?
     ) {
-        self.cursor = cursor
-        self.at = at
-        self.kind = kind
-        self.reason = reason
-        self.actor = actor
-        self.installID = installID
-        self.provider = provider
-        self.tokenSHA256 = tokenSHA256
-        self.userID = userID
-        self.previousUserID = previousUserID
-        self.state = state
-        self.generationBefore = generationBefore
-        self.generationAfter = generationAfter
+        (self.cursor, self.at, self.kind, self.reason) = (cursor, at, kind, reason)
+        (self.actor, self.installID, self.provider) = (actor, installID, provider)
+        (self.tokenSHA256, self.userID, self.previousUserID) = (tokenSHA256, userID, previousUserID)
+        (self.state, self.generationBefore, self.generationAfter) = (state, generationBefore, generationAfter)
         self.topics = topics
     }
 }
@@ -120,7 +108,6 @@ public struct EventPage: Sendable {
     public let next: EventCursor?
 
     public init(events: [RecordedEvent], next: EventCursor?) {
-        self.events = events
-        self.next = next
+        (self.events, self.next) = (events, next)
     }
 }

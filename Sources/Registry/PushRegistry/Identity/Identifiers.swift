@@ -72,8 +72,7 @@ public struct InstallationKey: Hashable, Comparable, Sendable {
     public let installID: InstallID
 
     public init(app: AppNumber, installID: InstallID) {
-        self.app = app
-        self.installID = installID
+        (self.app, self.installID) = (app, installID)
     }
 
     public static func < (left: InstallationKey, right: InstallationKey) -> Bool {

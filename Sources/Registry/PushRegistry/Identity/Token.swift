@@ -173,9 +173,7 @@ public struct TokenAddress: Hashable, Sendable {
     public let sha256: [UInt8]
 
     public init(app: AppNumber, provider: Provider, sha256: [UInt8]) {
-        self.app = app
-        self.provider = provider
-        self.sha256 = sha256
+        (self.app, self.provider, self.sha256) = (app, provider, sha256)
     }
 
     /// Digests are uniformly distributed, so eight bytes suffice. Hashing all fields costs ten times as much.

@@ -77,8 +77,7 @@ public struct ImportFault: Hashable, Sendable {
     public let reason: InvalidValue
 
     public init(_ field: String, _ reason: InvalidValue) {
-        self.field = field
-        self.reason = reason
+        (self.field, self.reason) = (field, reason)
     }
 
     public init(_ field: String = "", code: String, _ detail: String) {

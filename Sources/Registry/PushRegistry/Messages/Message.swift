@@ -12,10 +12,7 @@ public struct Message: Hashable, Sendable {
         number: MessageNumber, name: MessageName, content: MessageContent, createdAt: Timestamp,
         segments: [SegmentName] = []
     ) {
-        self.number = number
-        self.name = name
-        self.content = content
-        self.createdAt = createdAt
+        (self.number, self.name, self.content, self.createdAt) = (number, name, content, createdAt)
         self.segments = segments
     }
 
@@ -43,8 +40,7 @@ public struct MessageContent: Hashable, Sendable {
         public let value: String
 
         public init(name: String, value: String) {
-            self.name = name
-            self.value = value
+            (self.name, self.value) = (name, value)
         }
     }
 
@@ -52,10 +48,7 @@ public struct MessageContent: Hashable, Sendable {
         title: String? = nil, labels: [Label] = [], expiresIn: ISO8601Duration = standardExpiry,
         isRecorded: Bool = false
     ) {
-        self.title = title
-        self.labels = labels
-        self.expiresIn = expiresIn
-        self.isRecorded = isRecorded
+        (self.title, self.labels, self.expiresIn, self.isRecorded) = (title, labels, expiresIn, isRecorded)
     }
 }
 

@@ -32,10 +32,7 @@ public struct NotificationState: Hashable, Sendable {
     public let readAt: Timestamp
 
     public init(epoch: Int64, owner: Owner?, numbers: NotificationNumbers, readAt: Timestamp) {
-        self.epoch = epoch
-        self.owner = owner
-        self.numbers = numbers
-        self.readAt = readAt
+        (self.epoch, self.owner, self.numbers, self.readAt) = (epoch, owner, numbers, readAt)
     }
 
     /// From the second in which the session expires, the delivery key returns nothing (fine print 79).
@@ -57,10 +54,7 @@ public struct NotificationNumbers: Hashable, Sendable {
     public static let none = NotificationNumbers(last: 0, acknowledged: 0, dropped: 0, waiting: nil)
 
     public init(last: Int64, acknowledged: Int64, dropped: Int64, waiting: ClosedRange<Int64>?) {
-        self.last = last
-        self.acknowledged = acknowledged
-        self.dropped = dropped
-        self.waiting = waiting
+        (self.last, self.acknowledged, self.dropped, self.waiting) = (last, acknowledged, dropped, waiting)
     }
 
     /// The lowest number that can still be fetched.
@@ -87,10 +81,7 @@ public struct WaitingNotification: Sendable {
     public let collapseID: String?
 
     public init(number: Int64, payload: String, postedAt: Timestamp, expiresAt: Timestamp, collapseID: String?) {
-        self.number = number
-        self.payload = payload
-        self.postedAt = postedAt
-        self.expiresAt = expiresAt
+        (self.number, self.payload, self.postedAt, self.expiresAt) = (number, payload, postedAt, expiresAt)
         self.collapseID = collapseID
     }
 }
@@ -103,8 +94,6 @@ public struct NotificationPage: Sendable {
     public let next: Int64?
 
     public init(numbers: NotificationNumbers, notifications: [WaitingNotification], next: Int64?) {
-        self.numbers = numbers
-        self.notifications = notifications
-        self.next = next
+        (self.numbers, self.notifications, self.next) = (numbers, notifications, next)
     }
 }

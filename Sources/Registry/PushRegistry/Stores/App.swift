@@ -17,13 +17,8 @@ public final class App: Sendable {
         number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "", signingKeys: [AppSigningKey] = [],
         identityKey: AppIdentityKey = AppIdentityKey(bytes: []), topics: TopicCatalogue = TopicCatalogue()
     ) {
-        self.number = number
-        self.id = id
-        self.policy = policy
-        self.revision = revision
-        self.signingKeys = signingKeys
-        self.identityKey = identityKey
-        self.topics = topics
+        (self.number, self.id, self.policy, self.revision) = (number, id, policy, revision)
+        (self.signingKeys, self.identityKey, self.topics) = (signingKeys, identityKey, topics)
     }
 }
 
@@ -36,10 +31,7 @@ public struct UnusableApp: Sendable {
     public let reason: String
 
     public init(number: AppNumber, id: AppID, revision: String, reason: String) {
-        self.number = number
-        self.id = id
-        self.revision = revision
-        self.reason = reason
+        (self.number, self.id, self.revision, self.reason) = (number, id, revision, reason)
     }
 }
 
@@ -51,9 +43,7 @@ public struct DeletingApp: Sendable {
     public let since: Timestamp
 
     public init(number: AppNumber, id: AppID, since: Timestamp) {
-        self.number = number
-        self.id = id
-        self.since = since
+        (self.number, self.id, self.since) = (number, id, since)
     }
 }
 
@@ -67,9 +57,7 @@ public struct AppSigningKey: Hashable, Sendable, Redacted {
     public let createdAt: Timestamp
 
     public init(number: Int16, key: [UInt8], createdAt: Timestamp) {
-        self.number = number
-        self.key = key
-        self.createdAt = createdAt
+        (self.number, self.key, self.createdAt) = (number, key, createdAt)
     }
 
     /// The number and the time tell nearly all keys apart, and hashing takes longer than comparing.

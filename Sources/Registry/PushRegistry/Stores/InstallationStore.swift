@@ -41,12 +41,10 @@ public struct InstallationRecord: Sendable {
     public init(
         installation: Installation, token: Token?, tokens: [TypedToken] = [], snapshot: Snapshot, readAt: Timestamp
     ) {
-        self.installation = installation
-        self.token = token
+        (self.installation, self.token) = (installation, token)
         self.tokens = tokens.filter { !$0.isExpired(at: readAt) }
             .sorted { ($0.key.kind.rawValue, $0.key.name) < ($1.key.kind.rawValue, $1.key.name) }
-        self.snapshot = snapshot
-        self.readAt = readAt
+        (self.snapshot, self.readAt) = (snapshot, readAt)
     }
 }
 
@@ -57,8 +55,7 @@ public struct SnapshotPage: Sendable {
     public let next: Int64?
 
     public init(snapshots: [(at: Timestamp, snapshot: Snapshot)], next: Int64?) {
-        self.snapshots = snapshots
-        self.next = next
+        (self.snapshots, self.next) = (snapshots, next)
     }
 }
 

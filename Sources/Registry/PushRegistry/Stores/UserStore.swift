@@ -41,7 +41,6 @@ public struct InstallationPage: Sendable {
     public let next: InstallID?
 
     public init(installations: [InstallationRecord], next: InstallID?) {
-        self.installations = installations
-        self.next = next
+        (self.installations, self.next) = (installations, next)
     }
 }

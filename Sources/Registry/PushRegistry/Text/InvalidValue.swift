@@ -40,8 +40,7 @@ public struct InvalidValue: Error, Hashable, Sendable {
     public let detail: String
 
     public init(code: String, detail: String) {
-        self.code = code
-        self.detail = detail
+        (self.code, self.detail) = (code, detail)
     }
 }
 

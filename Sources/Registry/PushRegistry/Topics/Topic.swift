@@ -26,18 +26,13 @@ public struct Topic: Hashable, Sendable {
             guard isInByDefault || !isLocked else {
                 throw InvalidValue(code: "locked-topic-is-out", detail: "A locked topic must be in by default.")
             }
-            self.name = name
-            self.description = description
-            self.category = category
-            self.isInByDefault = isInByDefault
-            self.isLocked = isLocked
+            (self.name, self.description, self.category) = (name, description, category)
+            (self.isInByDefault, self.isLocked) = (isInByDefault, isLocked)
         }
     }
 
     public init(number: TopicNumber, slug: TopicSlug, content: Content) {
-        self.number = number
-        self.slug = slug
-        self.content = content
+        (self.number, self.slug, self.content) = (number, slug, content)
     }
 
     /// Whether an installation with this choice is subscribed.

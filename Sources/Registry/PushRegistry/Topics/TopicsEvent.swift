@@ -41,12 +41,8 @@ public struct TopicsEvent: Hashable, Sendable {
         _ subject: Subject, _ reason: TokenEvent.Reason, by actor: String, at: Timestamp, topics: [TopicSlug],
         previousUserID: UserID? = nil
     ) {
-        self.previousUserID = previousUserID
-        self.subject = subject
-        self.reason = reason
-        self.actor = actor
-        self.at = at
-        self.topics = topics
+        (self.previousUserID, self.subject, self.reason, self.actor) = (previousUserID, subject, reason, actor)
+        (self.at, self.topics) = (at, topics)
     }
 
     /// The event of choices that end with an owner's binding, or with a token (fine print 47, 50).

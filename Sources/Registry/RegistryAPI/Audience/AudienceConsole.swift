@@ -21,8 +21,7 @@ public struct AudienceConsole: Sendable {
     private let resolver: FilterResolver
 
     public init(app: App, audiences: any AudienceStore, segments: any SegmentStore, links: TimeZoneLinks) {
-        self.app = app
-        self.audiences = audiences
+        (self.app, self.audiences) = (app, audiences)
         resolver = FilterResolver(
             segments: segments, vocabulary: FilterVocabulary(links: links, topics: app.topics))
     }

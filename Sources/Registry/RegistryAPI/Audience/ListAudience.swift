@@ -72,8 +72,7 @@ private struct PageOptions {
         message = try MessageReference(root, caller)
         let (limit, position) = (root.limit(), root.position("after", names))
         guard let limit, let position else { return nil }
-        self.limit = limit
-        self.position = position
+        (self.limit, self.position) = (limit, position)
     }
 }
 

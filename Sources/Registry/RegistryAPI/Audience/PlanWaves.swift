@@ -31,8 +31,7 @@ private struct WaveOptions {
         let time = Self.time(root)
         let day = root.required("date")?.day()
         guard let time, let day else { return nil }
-        self.time = time
-        self.day = day
+        (self.time, self.day) = (time, day)
     }
 
     private static func time(_ root: JSONObject) -> LocalTime? {

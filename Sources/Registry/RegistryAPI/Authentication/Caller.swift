@@ -50,13 +50,8 @@ final class Caller: Sendable {
         isServerAdmin: Bool = false, roles: Roles, app: AppNumber? = nil, keyID: String? = nil, user: UserToken? = nil,
         person: ConsolePerson? = nil, namedRole: Role = .admin
     ) {
-        self.isServerAdmin = isServerAdmin
-        self.roles = roles
-        self.app = app
-        self.keyID = keyID
-        self.user = user
-        self.person = person
-        self.namedRole = namedRole
+        (self.isServerAdmin, self.roles, self.app, self.keyID) = (isServerAdmin, roles, app, keyID)
+        (self.user, self.person, self.namedRole) = (user, person, namedRole)
     }
 
     func has(any wanted: Roles) -> Bool { !roles.isDisjoint(with: wanted) }

@@ -24,13 +24,8 @@ public struct Console: Sendable {
         provider: IdentityProvider? = nil, rates: @escaping @Sendable () -> ProcessCounts,
         now: @escaping @Sendable () -> Timestamp = { .now() }
     ) {
-        self.page = page
-        self.sessions = sessions
-        self.origin = origin
-        self.codes = codes
-        self.provider = provider
-        self.rates = rates
-        self.now = now
+        (self.page, self.sessions, self.origin, self.codes) = (page, sessions, origin, codes)
+        (self.provider, self.rates, self.now) = (provider, rates, now)
     }
 }
 

@@ -17,9 +17,7 @@ public struct ProcessCounts: Sendable {
     public let registrations: [String: Int64]
 
     public init(process: String, startedAt: Timestamp, requests: [String: Int64], registrations: [String: Int64]) {
-        self.process = process
-        self.startedAt = startedAt
-        self.requests = requests
+        (self.process, self.startedAt, self.requests) = (process, startedAt, requests)
         self.registrations = registrations
     }
 }

@@ -10,8 +10,7 @@ public struct ConsoleOrigin: Sendable {
 
     /// - Parameter configured: the setting `consoleOrigin`, in lower case.
     public init(configured: String?, usesTLS: Bool) {
-        self.configured = configured
-        self.usesTLS = usesTLS
+        (self.configured, self.usesTLS) = (configured, usesTLS)
     }
 
     /// - Throws: `foreignHost`, if over plain HTTP the request is for another host than this machine; `foreignPage`, if

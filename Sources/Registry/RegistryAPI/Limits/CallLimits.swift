@@ -52,8 +52,7 @@ public final class CallLimits: Sendable {
         guesses: AppPolicy.RateLimit? = AppPolicy.RateLimit(rate: 10, burst: 100),
         receipts: AppPolicy.RateLimit? = AppPolicy.RateLimit(rate: 50, burst: 500)
     ) {
-        self.guesses = guesses
-        self.receipts = receipts
+        (self.guesses, self.receipts) = (guesses, receipts)
     }
 
     /// Counts a call with receipts, which has no credential.

@@ -29,12 +29,9 @@ struct NotificationBody {
         guard let addressee, let payload else {
             throw StoreError.failed("a notification lacks a value and a fault")
         }
-        self.addressee = addressee
-        self.payload = payload
+        (self.addressee, self.payload) = (addressee, payload)
         self.timeToLive = timeToLive ?? NotificationPost.standardTimeToLive
-        self.collapseID = collapseID
-        self.dedupID = dedupID
-        self.topic = topic
+        (self.collapseID, self.dedupID, self.topic) = (collapseID, dedupID, topic)
         self.message = message.map { MessageReference($0) }
     }
 }

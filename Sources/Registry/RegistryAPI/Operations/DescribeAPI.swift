@@ -73,8 +73,7 @@ public struct EmbeddedFile: Sendable {
     public let bytes: [UInt8]
 
     public init(path: String, bytes: [UInt8]) {
-        self.path = path
-        self.bytes = bytes
+        (self.path, self.bytes) = (path, bytes)
     }
 
     private init(_ file: embedded_file) {

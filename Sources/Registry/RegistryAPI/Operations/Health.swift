@@ -17,8 +17,7 @@ public struct ReadinessCheck: Sendable {
         public var degraded: [String]
 
         public init(obstacles: [String], degraded: [String] = []) {
-            self.obstacles = obstacles
-            self.degraded = degraded
+            (self.obstacles, self.degraded) = (obstacles, degraded)
         }
     }
 

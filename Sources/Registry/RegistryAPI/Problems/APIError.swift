@@ -367,7 +367,6 @@ struct RefusedCall: Error {
     let caller: Caller
 
     init(_ error: APIError, _ caller: Caller) {
-        self.error = error
-        self.caller = caller
+        (self.error, self.caller) = (error, caller)
     }
 }

@@ -23,10 +23,7 @@ public enum VerdictTable {
         fileprivate init(
             _ providers: [Provider], _ reason: String, _ verdict: Verdict, _ meaning: String, requiresTime: Bool = false
         ) {
-            self.providers = providers
-            self.reason = reason
-            self.verdict = verdict
-            self.meaning = meaning
+            (self.providers, self.reason, self.verdict, self.meaning) = (providers, reason, verdict, meaning)
             self.requiresTime = requiresTime
         }
 

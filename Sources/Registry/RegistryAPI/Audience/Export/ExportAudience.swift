@@ -115,8 +115,7 @@ struct ExportOptions: Sendable {
         isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
         spreadsheet = Self.choice("spreadsheetSeparator", root)
         guard let fields = try Self.fields(root, format, caller), let position else { return nil }
-        self.fields = fields
-        self.position = position
+        (self.fields, self.position) = (fields, position)
     }
 
     /// Nil without the member, and after a fault.

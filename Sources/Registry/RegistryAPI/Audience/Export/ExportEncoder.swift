@@ -47,8 +47,7 @@ struct ExportEncoder: Sendable {
     ) {
         self.format = format
         self.isSpreadsheetSafe = isSpreadsheetSafe && format == .csv
-        self.spreadsheet = spreadsheet
-        self.names = names
+        (self.spreadsheet, self.names) = (spreadsheet, names)
         cursorStart = names.cursorStart
         self.message = message
         self.fields = Self.ordered(fields, format, receipt: message?.message.content.isRecorded)

@@ -56,9 +56,7 @@ public final class ProviderKeySets: Sendable {
         _ fetcher: any KeySetFetcher, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
-        self.fetcher = fetcher
-        self.logger = logger
-        self.now = now
+        (self.fetcher, self.logger, self.now) = (fetcher, logger, now)
         let (stream, input) = AsyncStream<Job>.makeStream()
         jobs = (stream, input)
     }
@@ -247,8 +245,7 @@ public struct PublishedKeySet: Sendable {
     public let maxAge: Duration?
 
     public init(text: [UInt8], maxAge: Duration?) {
-        self.text = text
-        self.maxAge = maxAge
+        (self.text, self.maxAge) = (text, maxAge)
     }
 }
 
