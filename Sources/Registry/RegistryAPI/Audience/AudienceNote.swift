@@ -28,9 +28,7 @@ extension AudienceNote {
         return AudienceNote(
             location: location, code: "unknown-value", detail: "No installation of the app has this value." + hint)
     }
-}
 
-extension AudienceNote {
     /// The notes on a count or breakdown.
     ///
     /// - Parameters:

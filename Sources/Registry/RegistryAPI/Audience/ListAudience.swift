@@ -32,9 +32,7 @@ extension RegistryService {
             return .json(JSONWriter(page, names, receipts))
         }
     }
-}
 
-extension RegistryService {
     /// The receipts of a page, which are counted; empty without a message.
     private func receipts(of page: AudiencePage, _ message: HandedOutMessage?) async throws -> [String] {
         guard let message else { return [] }

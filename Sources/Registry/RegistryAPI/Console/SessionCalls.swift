@@ -96,15 +96,13 @@ private enum SignInBody {
     /// Longer than any key. An admin key is chosen by the operator.
     private static let secretScalarsMax = 1_024
 
-    static func parse(_ body: [UInt8]) throws(JSONFaults) -> SignInBody {
-        let document = try JSONDocument(body)
-        let root = document.root.object()
-        let code = root?.string("code", scalarsMax: secretScalarsMax)
-        let app = root?.string("app", scalarsMax: secretScalarsMax)
-        let key = root?.string("key", code == nil ? .required : .optional, scalarsMax: secretScalarsMax)
-        try document.check()
-        if let code { return .code(code) }
-        return .key(key ?? "", app: app)
+    static func parse(_ body: [UInt8]) throws -> SignInBody {
+        try JSONObject.read(body) { root in
+            let code = root.string("code", scalarsMax: secretScalarsMax)
+            let app = root.string("app", scalarsMax: secretScalarsMax)
+            let key = root.string("key", code == nil ? .required : .optional, scalarsMax: secretScalarsMax)
+            return code.map { SignInBody.code($0) } ?? key.map { SignInBody.key($0, app: app) }
+        }
     }
 }
 

@@ -31,7 +31,7 @@ extension RegistryService {
         ) { request, call in
             let body = try request.jsonBody()
             let page = try PageRequest(request) { EventCursor($0, of: call.app.number) }
-            let token = try await parsing(body.count) { try TokenBody.parse(body) }
+            let token = try await parsing(body.count) { try JSONObject.read(body) { $0.token().token } }
             let address = TokenAddress(token, of: call.app.number)
             return .json(
                 JSONWriter(try await events.events(of: address, before: page.after, limit: page.limit)))
@@ -62,17 +62,6 @@ extension RegistryService {
             let changes = try await events.changes(of: app, after: after, limit: page.limit)
             return .lines(changes) { $1.event($0) }
         }
-    }
-}
-
-/// `{token, provider}`.
-private enum TokenBody {
-    static func parse(_ body: [UInt8]) throws -> Token {
-        let document = try JSONDocument(body)
-        let token = document.root.object()?.token().token
-        try document.check()
-        guard let token else { throw StoreError.failed("a token query lacks a token and a fault") }
-        return token
     }
 }
 

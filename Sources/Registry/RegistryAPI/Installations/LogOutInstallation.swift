@@ -33,9 +33,7 @@ extension RegistryService {
             }
         }
     }
-}
 
-extension RegistryService {
     private func logOut(
         _ logout: Logout, by caller: Caller
     ) async throws -> (status: Logout.Status, generation: Int64?) {
@@ -49,12 +47,8 @@ extension RegistryService {
 
 /// `{keepAnonymous?}`, or an empty body.
 enum LogoutBody {
-    static func keepsAnonymous(_ body: [UInt8]) throws(JSONFaults) -> Bool {
-        guard !body.isEmpty else { return false }
-        let document = try JSONDocument(body)
-        let keepsAnonymous = document.root.object()?.boolean("keepAnonymous")
-        try document.check()
-        return keepsAnonymous ?? false
+    static func keepsAnonymous(_ body: [UInt8]) throws -> Bool {
+        try !body.isEmpty && JSONObject.read(body) { $0.boolean("keepAnonymous") ?? false }
     }
 }
 

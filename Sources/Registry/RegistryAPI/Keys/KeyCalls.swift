@@ -66,25 +66,23 @@ struct KeyBody {
     let expiresAt: Timestamp?
 
     /// - Parameter now: a key that would have expired already is a fault.
-    static func parse(_ body: [UInt8], at now: Timestamp) throws(JSONFaults) -> KeyBody {
-        let document = try JSONDocument(body)
-        let root = document.root.object()
-        root?.refuseUnknownMembers(besides: ["name", "roles", "expiresAt"])
-        let expiresAt = root?.expiry(after: now)
-        let name = root?.string("name", .required, scalarsMax: Device.textScalarsMax)
-        let names = root?.array("roles", .required, elementsMax: Role.allCases.count)
-        if let names, names.isEmpty {
-            names.value.refuse(.required, "A key requires at least one role.")
+    static func parse(_ body: [UInt8], at now: Timestamp) throws -> KeyBody {
+        try JSONObject.read(body, members: ["name", "roles", "expiresAt"]) { root in
+            let expiresAt = root.expiry(after: now)
+            let name = root.string("name", .required, scalarsMax: Device.textScalarsMax)
+            let names = root.array("roles", .required, elementsMax: Role.allCases.count)
+            if let names, names.isEmpty {
+                names.value.refuse(.required, "A key requires at least one role.")
+            }
+            let roles = names?.compactMap { value -> Role? in
+                guard let name = value.string(scalarsMax: Device.textScalarsMax) else { return nil }
+                if let role = Role(rawValue: name) { return role }
+                let known = Role.allCases.map(\.rawValue).joined(separator: ", ")
+                value.refuse(.init(rawValue: "unknown-role"), "This must be one of \(known).")
+                return nil
+            }
+            return KeyBody(name: name ?? "", roles: Set(roles ?? []), expiresAt: expiresAt)
         }
-        let roles = names?.compactMap { value -> Role? in
-            guard let name = value.string(scalarsMax: Device.textScalarsMax) else { return nil }
-            if let role = Role(rawValue: name) { return role }
-            let known = Role.allCases.map(\.rawValue).joined(separator: ", ")
-            value.refuse(.init(rawValue: "unknown-role"), "This must be one of \(known).")
-            return nil
-        }
-        try document.check()
-        return KeyBody(name: name ?? "", roles: Set(roles ?? []), expiresAt: expiresAt)
     }
 }
 

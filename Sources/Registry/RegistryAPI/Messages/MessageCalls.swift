@@ -77,15 +77,14 @@ enum MessageLimits {
 private enum MessageBody {
     /// - Parameter expiryMax: the app's `receiptRetention`: a receipt that outlives its row would count again.
     static func content(_ body: [UInt8], expiryMax: ISO8601Duration) throws -> MessageContent {
-        let document = try JSONDocument(body.isEmpty ? Array("{}".utf8) : body)
-        let root = document.root.object()
-        root?.refuseUnknownMembers(besides: ["title", "labels", "expiresIn", "record"])
-        let title = root?.string("title", scalarsMax: MessageLimits.titleScalarsMax)
-        let labels = root?.object("labels").map(labels) ?? []
-        let expiresIn = root?.expiry(max: expiryMax) ?? min(MessageContent.standardExpiry, expiryMax)
-        let isRecorded = root?.boolean("record") ?? false
-        try document.check()
-        return MessageContent(title: title, labels: labels, expiresIn: expiresIn, isRecorded: isRecorded)
+        let body = body.isEmpty ? Array("{}".utf8) : body
+        return try JSONObject.read(body, members: ["title", "labels", "expiresIn", "record"]) { root in
+            MessageContent(
+                title: root.string("title", scalarsMax: MessageLimits.titleScalarsMax),
+                labels: root.object("labels").map(labels) ?? [],
+                expiresIn: root.expiry(max: expiryMax) ?? min(MessageContent.standardExpiry, expiryMax),
+                isRecorded: root.boolean("record") ?? false)
+        }
     }
 
     private static func labels(_ object: JSONObject) -> [MessageContent.Label] {

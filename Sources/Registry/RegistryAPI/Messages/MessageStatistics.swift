@@ -50,14 +50,11 @@ private struct MessageBreakdownOptions {
     let limit: Int
 
     static func parse(_ body: [UInt8]) throws -> MessageBreakdownOptions {
-        let document = try JSONDocument(body, refusesNull: true)
-        guard let root = document.root.object() else { throw JSONFaults(document.faults) }
-        root.refuseUnknownMembers(besides: ["by", "limit"])
-        let fields = root.breakdownFields(among: allowed)
-        let limit = root.limit()
-        try document.check()
-        guard let fields, let limit else { throw StoreError.failed("a breakdown lacks a value and a fault") }
-        return MessageBreakdownOptions(fields: fields, limit: limit)
+        try JSONObject.read(body, members: ["by", "limit"], refusesNull: true) { root in
+            let (fields, limit) = (root.breakdownFields(among: allowed), root.limit())
+            guard let fields, let limit else { return nil }
+            return MessageBreakdownOptions(fields: fields, limit: limit)
+        }
     }
 }
 

@@ -12,27 +12,24 @@ struct NotificationBody {
     let message: MessageReference?
     let topic: Topic?
 
+    private static let members: [StaticString] = [
+        "to", "payload", "ttl", "collapseId", "dedupId", "message", "topic",
+    ]
+
     /// - Throws: every fault of the body.
-    init(_ body: [UInt8], topics: TopicCatalogue) throws {
-        let document = try JSONDocument(body)
-        let root = document.root.object()
-        root?.refuseUnknownMembers(
-            besides: ["to", "payload", "ttl", "collapseId", "dedupId", "message", "topic"])
-        let addressee = root?.object("to", .required)?.addressee()
-        let payload = root?.payload()
-        let timeToLive = root?.timeToLive()
-        let collapseID = root?.name("collapseId")
-        let dedupID = root?.name("dedupId")
-        let message = root?.value("message")?.text()
-        let topic = root?.topic(in: topics)
-        try document.check()
-        guard let addressee, let payload else {
-            throw StoreError.failed("a notification lacks a value and a fault")
+    static func parse(_ body: [UInt8], topics: TopicCatalogue) throws -> NotificationBody {
+        try JSONObject.read(body, members: members) { root in
+            let addressee = root.object("to", .required)?.addressee()
+            let payload = root.payload()
+            let timeToLive = root.timeToLive() ?? NotificationPost.standardTimeToLive
+            let (collapseID, dedupID) = (root.name("collapseId"), root.name("dedupId"))
+            let message = root.value("message")?.text().map { MessageReference($0) }
+            let topic = root.topic(in: topics)
+            guard let addressee, let payload else { return nil }
+            return NotificationBody(
+                addressee: addressee, payload: payload, timeToLive: timeToLive, collapseID: collapseID,
+                dedupID: dedupID, message: message, topic: topic)
         }
-        (self.addressee, self.payload) = (addressee, payload)
-        self.timeToLive = timeToLive ?? NotificationPost.standardTimeToLive
-        (self.collapseID, self.dedupID, self.topic) = (collapseID, dedupID, topic)
-        self.message = message.map { MessageReference($0) }
     }
 }
 

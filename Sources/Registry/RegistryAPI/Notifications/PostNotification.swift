@@ -17,7 +17,7 @@ extension RegistryService {
             .post, Self.appPattern + "/notifications", allowing: [.sender, .service],
             bodyBytesMax: Self.notificationBytesMax
         ) { request, call in
-            let body = try await request.parsedJSON { try NotificationBody($0, topics: call.app.topics) }
+            let body = try await request.parsedJSON { try NotificationBody.parse($0, topics: call.app.topics) }
             var message: SealedMessage?
             if let reference = body.message {
                 let handedOut = try await handedOut(reference, by: call)

@@ -90,7 +90,7 @@ extension APIError {
     private static let unverified = "This is not a key or JWT of this app, or it was revoked or has expired."
 
     /// A credential that is not accepted.
-    private static func unauthorized(_ code: String, _ detail: String) -> Problem {
+    private static func unauthorized(code: String, _ detail: String) -> Problem {
         Problem(
             .unauthorized, code: code, detail: detail,
             fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
@@ -98,7 +98,7 @@ extension APIError {
 
     /// A call that may be repeated after a wait.
     private static func later(
-        _ code: String, _ detail: String, after wait: Duration, _ status: HTTPResponse.Status = .tooManyRequests
+        code: String, _ detail: String, after wait: Duration, _ status: HTTPResponse.Status = .tooManyRequests
     ) -> Problem {
         Problem(status, code: code, detail: detail, fields: [.retryAfter: wait.wholeSecondsUp])
     }
@@ -111,27 +111,27 @@ extension APIError {
                 .unauthorized, code: "missing-credential", detail: "Send a key as Authorization: Bearer.",
                 fields: [.wwwAuthenticate: "Bearer"])
         case .invalidCredential, .endedKey:
-            Self.unauthorized("invalid-credential", Self.unverified)
+            Self.unauthorized(code: "invalid-credential", Self.unverified)
         case .invalidUserToken(let fault):
-            Self.unauthorized("invalid-credential", fault.detail ?? Self.unverified)
+            Self.unauthorized(code: "invalid-credential", fault.detail ?? Self.unverified)
         case .keySetUnavailable(let wait):
             Self.later(
-                "key-set-unavailable",
+                code: "key-set-unavailable",
                 "The keys of the app's identity provider cannot be fetched now. Try again with the same JWT.",
                 after: wait, .serviceUnavailable)
         case .endedCredential:
             Self.unauthorized(
-                "credential-ended", "The user was logged out after this JWT was issued. Sign in again.")
+                code: "credential-ended", "The user was logged out after this JWT was issued. Sign in again.")
         case .tooManyRequests(let wait):
             Self.later(
-                "too-many-requests", "This key or address exceeds the rate limit of the app.", after: wait)
+                code: "too-many-requests", "This key or address exceeds the rate limit of the app.", after: wait)
         case .tooManyFailedAuthentications(let wait):
             Self.later(
-                "too-many-failed-authentications", "Too many calls from this address had an invalid credential.",
+                code: "too-many-failed-authentications", "Too many calls from this address had an invalid credential.",
                 after: wait)
         case .tooManySignIns(let wait):
             Self.later(
-                "too-many-failed-authentications", "Too many sign-ins from this address failed.", after: wait)
+                code: "too-many-failed-authentications", "Too many sign-ins from this address failed.", after: wait)
         case .signedOut:
             Problem(
                 .unauthorized, code: "signed-out", detail: "Nobody is signed in, or the session has ended.",
@@ -239,7 +239,7 @@ extension APIError {
                 detail: "The message was created without `record`, so the registry has not stored its targets.")
         case .tooManyReceipts(let wait):
             Self.later(
-                "too-many-requests", "This address sends receipts too often. Keep them, and send them later.",
+                code: "too-many-requests", "This address sends receipts too often. Keep them, and send them later.",
                 after: wait)
         case .unknownTopic:
             Problem(.notFound, code: "unknown-topic", detail: "The app has no such topic.")
@@ -269,9 +269,7 @@ extension APIError {
             Problem(.internalServerError, code: "internal-error", detail: "The server failed to process this request.")
         }
     }
-}
 
-extension APIError {
     /// Whether the credential may be a guess: its key is unknown, or its signature does not verify. A missing or ended
     /// credential and a missing role are no guesses.
     var isGuess: Bool {
@@ -328,9 +326,7 @@ extension APIError {
         default: return nil
         }
     }
-}
 
-extension APIError {
     fileprivate init(_ refusal: TypedTokenRefusal) {
         switch refusal {
         case .notFound: self = .unknownInstallation

@@ -79,11 +79,10 @@ enum TypedTokenBody {
     static func read(
         _ body: [UInt8], as key: TypedTokenKey, now: Timestamp = .now()
     ) throws -> (SentTypedToken, environment: Provider?) {
-        let document = try JSONDocument(body)
-        let (sent, environment) = document.root.object()?.typedToken(as: key, in: nil, now) ?? (nil, nil)
-        try document.check()
-        guard let sent else { throw StoreError.failed("a token lacks a value and a fault") }
-        return (sent, environment)
+        try JSONObject.read(body) { root in
+            let (sent, environment) = root.typedToken(as: key, in: nil, now)
+            return sent.map { ($0, environment) }
+        }
     }
 }
 

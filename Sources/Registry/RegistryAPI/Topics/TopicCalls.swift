@@ -68,24 +68,18 @@ enum TopicLimits {
 /// `{name, description?, category?, default, locked?}`.
 private enum TopicBody {
     static func content(_ body: [UInt8]) throws -> Topic.Content {
-        let document = try JSONDocument(body)
-        let root = document.root.object()
-        root?.refuseUnknownMembers(besides: ["name", "description", "category", "default", "locked"])
-        let name = root?.name()
-        let description = root?.string("description", scalarsMax: Topic.Content.textScalarsMax)
-        let category = root?.string("category", scalarsMax: Topic.Content.textScalarsMax)
-        let isIn = root?.isInByDefault()
-        let isLocked = root?.boolean("locked") ?? false
-        var content: Topic.Content?
-        if let root, let name, let isIn {
-            content = root.parsed("default") { () throws(InvalidValue) in
+        try JSONObject.read(body, members: ["name", "description", "category", "default", "locked"]) { root in
+            let name = root.name()
+            let description = root.string("description", scalarsMax: Topic.Content.textScalarsMax)
+            let category = root.string("category", scalarsMax: Topic.Content.textScalarsMax)
+            let isIn = root.isInByDefault()
+            let isLocked = root.boolean("locked") ?? false
+            guard let name, let isIn else { return nil }
+            return root.parsed("default") { () throws(InvalidValue) in
                 try Topic.Content(
                     name: name, description: description, category: category, isInByDefault: isIn, isLocked: isLocked)
             }
         }
-        try document.check()
-        guard let content else { throw StoreError.failed("a topic lacks a value and a fault") }
-        return content
     }
 }
 

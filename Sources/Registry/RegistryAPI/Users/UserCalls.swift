@@ -65,15 +65,12 @@ extension RegistryService {
 
 /// `{exceptSessionId?}`, or an empty body.
 enum UserLogoutBody {
-    static func exceptedSession(_ body: [UInt8]) throws(JSONFaults) -> SessionID? {
+    static func exceptedSession(_ body: [UInt8]) throws -> SessionID? {
         guard !body.isEmpty else { return nil }
-        let document = try JSONDocument(body)
-        var kept: SessionID?
-        if let root = document.root.object(), let text = root.string("exceptSessionId", scalarsMax: 128) {
-            kept = root.parsed("exceptSessionId") { () throws(InvalidValue) in try SessionID(text) }
+        return try JSONObject.read(body) { root -> SessionID?? in
+            guard let text = root.string("exceptSessionId", scalarsMax: 128) else { return .some(nil) }
+            return root.parsed("exceptSessionId") { () throws(InvalidValue) in try SessionID(text) }
         }
-        try document.check()
-        return kept
     }
 }
 

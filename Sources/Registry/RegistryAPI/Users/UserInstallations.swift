@@ -56,16 +56,14 @@ extension RegistryService {
 
     /// The users of `{userIds}`, each once, in ascending order.
     private static func users(in body: [UInt8]) throws -> [UserID] {
-        let document = try JSONDocument(body, refusesNull: true)
-        let root = document.root.object()
-        root?.refuseUnknownMembers(besides: ["userIds"])
-        let users = root?.required("userIds")?.array(elementsMax: usersMax)?.compactMap { value in
-            value.string(scalarsMax: Device.textScalarsMax).flatMap { text in
-                value.parsed { () throws(InvalidValue) in try UserID(text) }
+        let users = try JSONObject.read(body, members: ["userIds"], refusesNull: true) { root in
+            root.required("userIds")?.array(elementsMax: usersMax)?.compactMap { value in
+                value.string(scalarsMax: Device.textScalarsMax).flatMap { text in
+                    value.parsed { () throws(InvalidValue) in try UserID(text) }
+                }
             }
         }
-        try document.check()
-        return Set(users ?? []).sorted { $0.rawValue < $1.rawValue }
+        return Set(users).sorted { $0.rawValue < $1.rawValue }
     }
 }
 
