@@ -60,9 +60,7 @@ public final class CallLimits: Sendable {
     /// - Throws: `APIError.tooManyReceipts`.
     func admitReceipts(from address: IPAddress) throws(APIError) {
         guard let receipts else { return }
-        let now = ContinuousClock.now - start
-        guard let wait = senders.withLock({ $0.take(address.network, limit: receipts, at: now) }) else { return }
-        throw .tooManyReceipts(retryAfter: wait)
+        if let wait = wait(senders, address.network, receipts) { throw .tooManyReceipts(retryAfter: wait) }
     }
 
     /// Counts a call against the app's limits for the key and for the address. A call with a JWT counts only against
@@ -86,26 +84,29 @@ public final class CallLimits: Sendable {
     }
 
     private func take(_ name: Name, _ limit: AppPolicy.RateLimit) throws(APIError) {
+        if let wait = wait(calls, name, limit) { throw .tooManyRequests(retryAfter: wait) }
+    }
+
+    /// Takes one call out of a bucket, now.
+    private func wait<Key>(
+        _ buckets: borrowing Locked<TokenBuckets<Key>>, _ name: Key, _ limit: AppPolicy.RateLimit
+    ) -> Duration? {
         let now = ContinuousClock.now - start
-        guard let wait = calls.withLock({ $0.take(name, limit: limit, at: now) }) else { return }
-        throw .tooManyRequests(retryAfter: wait)
+        return buckets.withLock { $0.take(name, limit: limit, at: now) }
     }
 
     /// Counts a sign-in to the console whose key is wrong.
     ///
     /// - Throws: `APIError.tooManySignIns`.
     func countFailedSignIn(from address: IPAddress) throws(APIError) {
-        let now = ContinuousClock.now - start
-        let wait = signIns.withLock { $0.take(address.network, limit: Self.failedSignIns, at: now) }
-        if let wait { throw .tooManySignIns(retryAfter: wait) }
+        if let wait = wait(signIns, address.network, Self.failedSignIns) { throw .tooManySignIns(retryAfter: wait) }
     }
 
     /// Counts a sign-in by the console's identity provider.
     ///
     /// - Returns: whether the limit admits it.
     func admitsProvidedSignIn(from address: IPAddress) -> Bool {
-        let now = ContinuousClock.now - start
-        return providedSignIns.withLock { $0.take(address.network, limit: Self.providedSignIns, at: now) } == nil
+        wait(providedSignIns, address.network, Self.providedSignIns) == nil
     }
 
     /// Counts a credential that did not verify. One that verifies is never counted or refused: many callers may share
@@ -113,17 +114,13 @@ public final class CallLimits: Sendable {
     ///
     /// - Returns: nil if the limit admits the guess, else the wait until it admits the next one.
     func countGuess(from address: IPAddress) -> Duration? {
-        guard let guesses else { return nil }
-        let now = ContinuousClock.now - start
-        return guessers.withLock { $0.take(address.network, limit: guesses, at: now) }
+        guesses.flatMap { wait(guessers, address.network, $0) }
     }
 
     /// Whether the audit log gets a line about a failed authentication, which is no guess perhaps. The limit of guesses
     /// applies here, too: strangers must not fill the log.
     func mayLogFailure(from address: IPAddress) -> Bool {
-        guard let guesses else { return true }
-        let now = ContinuousClock.now - start
-        return loggedFailures.withLock { $0.take(address.network, limit: guesses, at: now) } == nil
+        guesses.flatMap { wait(loggedFailures, address.network, $0) } == nil
     }
 }
 
