@@ -5,7 +5,7 @@ import Logging
 import PushRegistry
 import Receipts
 
-/// The HTTP API of the registry. Each event loop has one; each endpoint has its own file.
+/// The HTTP API of the registry. Each event loop has one. The first lines of a file name the routes that it has.
 public struct RegistryService: Sendable {
     let installations: any InstallationStore
     let users: any UserStore
@@ -56,32 +56,15 @@ public struct RegistryService: Sendable {
         readiness: ReadinessCheck, metrics: @escaping @Sendable () -> [UInt8],
         console: Console, logger: Logger
     ) {
-        self.installations = installations
-        self.users = users
-        self.notifications = notifications
-        self.feedback = feedback
-        self.events = events
-        self.messages = messages
-        self.audiences = audiences
-        self.segments = segments
-        self.topics = topics
-        self.directory = directory
-        self.admin = admin
-        self.links = links
-        self.readiness = readiness
-        self.keySets = keySets
-        self.limits = limits
-        self.receiptKeys = receiptKeys
-        self.bodyLimits = bodyLimits
-        self.apiDescription = apiDescription
-        self.errorPage = errorPage
-        self.keyUses = keyUses
+        (self.installations, self.users, self.notifications) = (installations, users, notifications)
+        (self.feedback, self.events, self.messages, self.audiences) = (feedback, events, messages, audiences)
+        (self.segments, self.topics, self.directory, self.admin) = (segments, topics, directory, admin)
+        (self.links, self.readiness, self.keySets, self.limits) = (links, readiness, keySets, limits)
+        (self.receiptKeys, self.bodyLimits, self.apiDescription) = (receiptKeys, bodyLimits, apiDescription)
+        (self.errorPage, self.keyUses) = (errorPage, keyUses)
         verifiedKeys = VerifiedKeys(uses: keyUses)
-        self.cleanUpRuns = cleanUpRuns
-        self.auditEntries = auditEntries
-        self.metrics = metrics
-        self.console = console
-        self.logger = logger
+        (self.cleanUpRuns, self.auditEntries, self.metrics) = (cleanUpRuns, auditEntries, metrics)
+        (self.console, self.logger) = (console, logger)
     }
 
     /// The routes with their middleware: errors, CORS and cache control.

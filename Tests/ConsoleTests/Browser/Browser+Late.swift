@@ -16,6 +16,11 @@ extension Browser {
             """)
     }
 
+    /// How many requests that were kept have a text.
+    func requests(with text: String) async throws -> JSON {
+        try await run("return requests.filter((each) => each.includes(arguments[0])).length", .string(text))
+    }
+
     /// Replaces a text in the paths and bodies of requests from now on.
     func replaceInRequests(_ text: String, by other: String) async throws {
         try await run(

@@ -77,13 +77,18 @@ struct Console: Sendable {
     func signInAgain(_ browser: Browser, to app: RegistryApp? = nil, key: String? = nil) async throws {
         let app = app ?? filled
         let key = if let key { key } else { try await everydayKey(of: app) }
+        try await submit(key, in: browser)
+        try await browser.wait(for: "document.querySelector('nav')")
+    }
+
+    /// Sends a key by the sign-in of the page that is open.
+    func submit(_ key: String, in browser: Browser) async throws {
         try await browser.wait(for: "document.querySelector('signin-screen form')")
         try await browser.run(
             """
             document.querySelector('signin-screen [type=password]').value = arguments[0];
             document.querySelector('signin-screen form').requestSubmit();
             """, .string(key))
-        try await browser.wait(for: "document.querySelector('nav')")
     }
 
     func signInAsAdmin(_ browser: Browser) async throws { try await signIn(browser, key: RunningService.adminKey) }

@@ -37,15 +37,10 @@ extension ConsoleTests {
         @Test func incompleteSentence_asksNothing() async throws {
             try await Console.shared.visit("audience") { browser, _ in
                 try await browser.wait(for: Self.settled)
-                try await browser.run(
-                    """
-                    const real = window.fetch;
-                    window.asked = [];
-                    window.fetch = (url, options) => (asked.push(String(url)), real(url, options));
-                    document.querySelector('[data-part=add]').click();
-                    """)
+                try await browser.recordRequests()
+                try await browser.run("document.querySelector('[data-part=add]').click()")
                 try await browser.wait(for: "document.querySelector('.numbers [role=status]').textContent !== ''")
-                #expect(try await browser.run("return asked.filter((url) => url.includes('count'))") == [])
+                #expect(try await browser.requests(with: "/count ") == 0)
                 #expect(try await browser.run("return Boolean(document.querySelector('.figures.stale'))") == true)
             }
         }
@@ -53,15 +48,10 @@ extension ConsoleTests {
         @Test func navigation_startsOneScreen_once() async throws {
             try await Console.shared.visit("audience") { browser, _ in
                 try await browser.wait(for: Self.settled)
-                try await browser.run(
-                    """
-                    const real = window.fetch;
-                    window.asked = [];
-                    window.fetch = (url, options) => (asked.push(String(url)), real(url, options));
-                    """)
+                try await browser.recordRequests()
                 try await Console.shared.show("breakdown", in: browser)
                 try await browser.wait(for: "document.querySelector('.bars')")
-                let asked = try await browser.run("return asked.map((url) => url.split('/').at(-1))")
+                let asked = try await browser.run("return requests.map((each) => each.split(' ')[1].split('/').at(-1))")
                 #expect(asked == ["breakdown"])
             }
         }
@@ -129,12 +119,7 @@ extension ConsoleTests {
                 try await Console.shared.show("breakdown", in: browser)
                 try await browser.wait(forText: "Nobody is in this audience")
                 try await browser.wait(forText: "To see the others, count Active.")
-                try await browser.run(
-                    """
-                    const select = document.querySelector('.audience-line select');
-                    select.value = 'active';
-                    select.dispatchEvent(new Event('change'));
-                    """)
+                try await browser.choose("active", in: ".audience-line select")
                 try await browser.wait(for: "document.querySelector('.bars')")
                 try await browser.wait(forText: "Also counts installations that no push reaches.")
                 #expect(try await browser.text("breakdown-screen .row b") == "32 installations")
@@ -167,9 +152,7 @@ extension ConsoleTests {
                 try await browser.edit(["carrier": "Example"])
                 try await browser.run("document.querySelector('.sentence [role=combobox]').click()")
                 try await browser.wait(for: "document.querySelectorAll('[role=option] .count').length === 2")
-                let options = try await browser.run(
-                    "return [...document.querySelectorAll('[role=option]')].map((option) => option.textContent)")
-                #expect(options == ["Example96", "not known32"])
+                #expect(try await browser.texts("[role=option]") == ["Example96", "not known32"])
                 try await browser.run("document.querySelectorAll('[role=option]')[1].click()")
                 #expect(
                     try await browser.run("return document.querySelector('[data-part=operator]').value") == "unknown")

@@ -7,7 +7,7 @@ extension ConsoleTests {
     struct BreakdownTests {
         @Test func percentagesOfATable_areOfItsRows() async throws {
             try await Console.shared.visit("breakdown") { browser, _ in
-                try await Self.choose("region", at: 1, in: browser)
+                try await browser.choose("region", in: "label select", at: 1)
                 try await browser.wait(for: "document.querySelector('.shaded tbody tr')")
                 let sums = try await browser.run(
                     """
@@ -28,18 +28,9 @@ extension ConsoleTests {
                       [...select.options].filter((option) => option.disabled).map((option) => option.value));
                     """
                 #expect(try await browser.run(disabled) == [[], ["systemName"], ["systemName"]])
-                try await Self.choose("region", at: 1, in: browser)
+                try await browser.choose("region", in: "label select", at: 1)
                 #expect(try await browser.run(disabled) == [["region"], ["systemName"], ["systemName", "region"]])
             }
-        }
-
-        private static func choose(_ field: String, at index: Int, in browser: Browser) async throws {
-            try await browser.run(
-                """
-                const select = document.querySelectorAll('label select')[arguments[1]];
-                select.value = arguments[0];
-                select.dispatchEvent(new Event('change'));
-                """, .string(field), .integer(Int64(index)))
         }
     }
 }

@@ -20,12 +20,7 @@ extension ConsoleTests {
                     try await browser.wait(for: "document.querySelector('[role=option] .count')")
                     try await Self.expectText(browser)
                     try await console.show("breakdown", in: browser)
-                    try await browser.run(
-                        """
-                        const select = document.querySelector('label select');
-                        select.value = arguments[0];
-                        select.dispatchEvent(new Event('change'));
-                        """, .string(field))
+                    try await browser.choose(field, in: "label select")
                     try await browser.wait(for: "document.querySelector('.bars mark.escape')")
                     try await browser.run("document.querySelector('.bars button').click()")
                     try await browser.wait(for: "document.querySelector('.toast.done')")

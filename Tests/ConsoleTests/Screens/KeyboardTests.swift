@@ -70,7 +70,7 @@ extension ConsoleTests {
 
                 // Export, until the file is complete.
                 let expected = count["count"].integer ?? -1
-                try await Self.withDownloads(of: browser) { folder in
+                try await browser.withDownloads { folder in
                     try await browser.tab(to: "nav a[href=\"#/export\"]")
                     try await browser.press(.enter)
                     try await browser.wait(for: "document.querySelector('export-screen .primary:enabled')")
@@ -84,15 +84,6 @@ extension ConsoleTests {
                     #expect(lines.count == Int(expected) + 2, "\(lines.prefix(4)) … \(lines.suffix(3))")
                 }
             }
-        }
-
-        private static func withDownloads(of browser: Browser, _ body: (URL) async throws -> Void) async throws {
-            let folder = FileManager.default.temporaryDirectory.appending(path: "console-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try await browser.devTools(
-                "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
-            try await body(folder)
         }
     }
 }

@@ -9,9 +9,9 @@ extension ConsoleTests {
         func breakdown_staysThatOfTheNewestField(failing: Bool) async throws {
             try await Console.shared.visit("breakdown") { browser, _ in
                 try await browser.holdResponses(to: "\"carrier\"")
-                try await Self.choose("carrier", in: browser)
+                try await browser.choose("carrier", in: "breakdown-screen label select")
                 try await browser.waitForHeldResponse()
-                try await Self.choose("systemName", in: browser)
+                try await browser.choose("systemName", in: "breakdown-screen label select")
                 try await browser.wait(for: "document.querySelector('.bars')")
                 let shown = try await browser.text("breakdown-screen")
                 try await browser.releaseResponses(failing: failing)
@@ -40,15 +40,6 @@ extension ConsoleTests {
                 #expect(try await browser.text("world-screen").contains("Nobody is in this audience"))
                 #expect(try await browser.run("return document.querySelectorAll('.dot, .offline').length") == 0)
             }
-        }
-
-        private static func choose(_ field: String, in browser: Browser) async throws {
-            try await browser.run(
-                """
-                const select = document.querySelector('breakdown-screen label select');
-                select.value = arguments[0];
-                select.dispatchEvent(new Event('change'));
-                """, .string(field))
         }
     }
 }

@@ -17,7 +17,7 @@ extension ConsoleTests {
                 try await browser.open(console.address + link)
                 try await console.signInAgain(browser)
                 try await browser.wait(for: "document.querySelector('.sentence')")
-                #expect(try await Self.filter(in: browser) == filter)
+                #expect(try await browser.filter() == filter)
                 // Signing out takes it out of the address, too.
                 try await browser.click("Sign out")
                 try await browser.wait(for: "document.querySelector('signin-screen form')")
@@ -31,7 +31,7 @@ extension ConsoleTests {
                 for query in ["f=%7B", "f=%7B%22colour%22%3A1%7D", "f=%"] {
                     try await browser.run("location.hash = '#/audience?' + arguments[0]", .string(query))
                     try await browser.wait(for: "document.querySelector('.toast.error')")
-                    #expect(try await Self.filter(in: browser) == ["locale": "de"])
+                    #expect(try await browser.filter() == ["locale": "de"])
                     try await browser.run("document.querySelector('.toast button').click()")
                 }
             }
@@ -51,7 +51,7 @@ extension ConsoleTests {
                 // A link that is opened in the same tab is followed.
                 try await browser.run("location.hash = '#/audience?f=%7B%22region%22%3A%22FR%22%7D'")
                 try await browser.wait(for: "document.querySelectorAll('.sentence').length === 1")
-                #expect(try await Self.filter(in: browser) == ["region": "FR"])
+                #expect(try await browser.filter() == ["region": "FR"])
             }
         }
 
@@ -107,9 +107,9 @@ extension ConsoleTests {
                       new KeyboardEvent('keydown', {key: 'z', ctrlKey: true, bubbles: true, cancelable: true}));
                     """
                 #expect(try await browser.run(undo, ".json textarea") == true)
-                #expect(try await Self.filter(in: browser) == ["locale": "de"])
+                #expect(try await browser.filter() == ["locale": "de"])
                 #expect(try await browser.run(undo, "#tab-json") == false)
-                #expect(try await Self.filter(in: browser) == [:])
+                #expect(try await browser.filter() == [:])
             }
         }
 
@@ -121,7 +121,7 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('[role=option] .count')")
                 try await browser.type("german")
                 try await browser.press(.tab)
-                #expect(try await Self.filter(in: browser) == ["language": "de"])
+                #expect(try await browser.filter() == ["language": "de"])
             }
         }
 
@@ -185,15 +185,6 @@ extension ConsoleTests {
         /// Whether the browser asks before it closes the page.
         private static func isHeld(_ browser: Browser) async throws -> Bool {
             try await browser.run("return !dispatchEvent(new Event('beforeunload', {cancelable: true}))") == true
-        }
-
-        /// The filter in the tab JSON.
-        private static func filter(in browser: Browser) async throws -> JSON {
-            try await browser.run(
-                """
-                document.querySelector('#tab-json').click();
-                return JSON.parse(document.querySelector('.json textarea').value);
-                """)
         }
     }
 }

@@ -50,9 +50,8 @@ extension ConsoleTests {
                     window.fetch = async () => new Response(
                       JSON.stringify({code: 'too-many-failed-authentications', detail: 'Too many.'}),
                       {status: 429, headers: {'Retry-After': '2'}});
-                    document.querySelector('signin-screen [type=password]').value = 'prk_0_0';
-                    document.querySelector('signin-screen form').requestSubmit();
                     """)
+                try await console.submit("prk_0_0", in: browser)
                 let button = "document.querySelector('signin-screen button')"
                 try await browser.wait(for: "\(button).textContent === 'Versuchen Sie es in 1 s erneut.'")
                 #expect(try await browser.run("return \(button).disabled") == true)

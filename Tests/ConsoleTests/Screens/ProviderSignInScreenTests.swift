@@ -70,12 +70,7 @@ extension ConsoleTests {
                 browser, button,
                 until: "document.querySelectorAll('header.top select[aria-label=App] option').length === 2")
             for (app, screen) in [(app, "lookup"), (other, "audience"), (app, "lookup")] {
-                try await browser.run(
-                    """
-                    const select = document.querySelector('header.top select');
-                    select.value = arguments[0];
-                    select.dispatchEvent(new Event('change'));
-                    """, .string(app.id))
+                try await browser.choose(app.id, in: "header.top select")
                 try await console.show(screen, in: browser)
             }
             try await browser.click("Sign out")

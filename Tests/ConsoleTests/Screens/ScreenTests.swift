@@ -113,19 +113,6 @@ extension ConsoleTests {
             }
         }
 
-        @Test func failure_isShown_withAWayToTryAgain() async throws {
-            let console = try Console.shared
-            try await console.visit("breakdown") { browser, _ in
-                try await browser.run(
-                    "window.realFetch = window.fetch; window.fetch = async () => { throw new TypeError('no network') }")
-                try await browser.run("location.hash = '#/world'")
-                try await browser.wait(for: "document.querySelector('.panel.offline button')")
-                try await browser.run("window.fetch = window.realFetch")
-                try await browser.run("document.querySelector('.panel.offline button').click()")
-                try await browser.wait(for: "document.querySelector('svg.map .dot')")
-            }
-        }
-
         private static func expectNothing(_ browser: Browser, _ path: String) async throws {
             // While it counts, the number is pale.
             try await browser.wait(for: "!document.querySelector('.stale')")

@@ -20,10 +20,10 @@ extension ConsoleTests {
                     try await browser.edit(["carrier": .string(carrier)])
                     try await browser.wait(for: "rests.length === \(number + 1)")
                 }
-                #expect(try await Self.asked("\"active\"", in: browser) == 0)
+                #expect(try await browser.requests(with: "\"active\"") == 0)
                 try await browser.run("for (const rest of rests) rest()")
                 try await browser.wait(for: "requests.some((each) => each.includes('\"include\":\"all\"'))")
-                #expect(try await Self.asked("\"active\"", in: browser) == 1)
+                #expect(try await browser.requests(with: "\"active\"") == 1)
             }
         }
 
@@ -73,7 +73,7 @@ extension ConsoleTests {
                 try await Console.shared.signInAsAdmin(browser)
                 try await browser.recordRequests()
                 for path in ["breakdown", "segments", "topics"] { try await Console.shared.show(path, in: browser) }
-                #expect(try await Self.asked("GET /console/v1/apps ", in: browser) == 0)
+                #expect(try await browser.requests(with: "GET /console/v1/apps ") == 0)
                 #expect(try await browser.run("return document.querySelectorAll('header option').length > 1") == true)
             }
         }
@@ -119,11 +119,6 @@ extension ConsoleTests {
                 try await browser.click("Show more")
                 try await browser.wait(for: "\(rows) === 2")
             }
-        }
-
-        private static func asked(_ text: String, in browser: Browser) async throws -> JSON {
-            try await browser.run(
-                "return requests.filter((each) => each.includes(arguments[0])).length", .string(text))
         }
     }
 }

@@ -21,12 +21,7 @@ extension ConsoleTests {
             let console = try Console.shared
             try await console.withBrowser(expecting: ["401"]) { browser in
                 try await browser.open(console.address)
-                try await browser.wait(for: "document.querySelector('signin-screen form')")
-                try await browser.run(
-                    """
-                    document.querySelector('signin-screen [type=password]').value = 'prk_0_0';
-                    document.querySelector('signin-screen form').requestSubmit();
-                    """)
+                try await console.submit("prk_0_0", in: browser)
                 try await browser.wait(forText: "This key is unknown or has been revoked.")
                 try await browser.wait(for: "document.activeElement.matches('signin-screen [type=password]')")
             }
@@ -63,11 +58,11 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('waves-screen .audience-line')")
                 try await console.show("audience", in: browser)
                 #expect(try await browser.text(".opened").contains("germans"))
-                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "AT"])
+                #expect(try await browser.filter() == ["locale": "de", "region": "AT"])
                 try await browser.click("Undo")
-                #expect(try await Self.filter(in: browser) == ["locale": "de"])
+                #expect(try await browser.filter() == ["locale": "de"])
                 try await browser.click("Redo")
-                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "AT"])
+                #expect(try await browser.filter() == ["locale": "de", "region": "AT"])
             }
         }
 
@@ -78,7 +73,7 @@ extension ConsoleTests {
                 try await browser.reload()
                 try await browser.wait(for: "document.querySelector('.audience-line')?.textContent.includes('Region')")
                 try await Console.shared.show("audience", in: browser)
-                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "DE"])
+                #expect(try await browser.filter() == ["locale": "de", "region": "DE"])
                 // The page is loaded again when this script has returned.
                 try await browser.run(
                     """
@@ -88,9 +83,9 @@ extension ConsoleTests {
                     """)
                 try await browser.wait(
                     for: "document.documentElement.lang === 'de' && document.querySelector('.sentence')")
-                #expect(try await Self.filter(in: browser) == ["locale": "de", "region": "DE"])
+                #expect(try await browser.filter() == ["locale": "de", "region": "DE"])
                 try await browser.click("Rückgängig")
-                #expect(try await Self.filter(in: browser) == [:])
+                #expect(try await browser.filter() == [:])
             }
         }
 
@@ -98,13 +93,8 @@ extension ConsoleTests {
             let console = try Console.shared
             try await console.withBrowser { browser in
                 try await console.signInAsAdmin(browser)
-                let choose = """
-                    const select = document.querySelector('header.top select');
-                    select.value = arguments[0];
-                    select.dispatchEvent(new Event('change'));
-                    """
                 for (app, count) in [(console.filled, 0), (console.empty, 0), (console.filled, 1)] {
-                    try await browser.run(choose, .string(app.id))
+                    try await browser.choose(app.id, in: "header.top select")
                     try await console.show("audience", in: browser)
                     let sentences = try await browser.run("return document.querySelectorAll('.sentence').length")
                     #expect(sentences == .integer(Int64(count)))
@@ -178,17 +168,6 @@ extension ConsoleTests {
                 try await browser.wait(for: "document.querySelector('.toast')?.textContent.includes('session ends at')")
                 try await browser.wait(forText: "The session has ended")
             }
-        }
-
-        /// The filter in the tab JSON.
-        private static func filter(in browser: Browser) async throws -> JSON {
-            try await browser.run(
-                """
-                document.querySelector('#tab-json').click();
-                const text = document.querySelector('.json textarea').value;
-                document.querySelector('#tab-sentences').click();
-                return JSON.parse(text);
-                """)
         }
     }
 }

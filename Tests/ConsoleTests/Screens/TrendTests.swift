@@ -36,12 +36,7 @@ extension ConsoleTests {
                 for include in ["reachable", "active"] {
                     let body: JSON = ["filter": ["locale": "de"], "include": .string(include), "asOf": day]
                     let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
-                    try await browser.run(
-                        """
-                        const select = document.querySelector('.audience-line select');
-                        select.value = arguments[0];
-                        select.dispatchEvent(new Event('change'));
-                        """, .string(include))
+                    try await browser.choose(include, in: ".audience-line select")
                     try await browser.wait(
                         for: "document.querySelector('details tbody td')?.textContent === '\(count.integer ?? -1)'")
                 }
@@ -117,12 +112,8 @@ extension ConsoleTests {
             try await Console.shared.visit("trend", of: app) { browser, _ in
                 try await browser.wait(for: "document.querySelector('.trend-line')")
                 try await browser.wait(for: "document.querySelectorAll('section tbody tr').length === 2")
-                let rows = try await browser.run(
-                    """
-                    return [...document.querySelectorAll('section tbody tr')].map((row) =>
-                      [...row.children].map((cell) => cell.textContent));
-                    """)
-                #expect(rows == [["iOS 26.1", "-2", "+2"], ["iOS 18.7", "+1", "0"]])
+                #expect(
+                    try await browser.rows("section tbody tr") == [["iOS 26.1", "-2", "+2"], ["iOS 18.7", "+1", "0"]])
                 try await browser.expectNoViolations("changes")
                 // The day before is like the one before that.
                 let day = try await browser.run("return document.querySelectorAll('section option')[1].value")

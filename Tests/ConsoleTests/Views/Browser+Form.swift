@@ -31,6 +31,42 @@ extension Browser {
             """, .string(label), value)
     }
 
+    /// Chooses a value of the list that a selector finds, or of the one at an index of what it finds.
+    func choose(_ value: String, in selector: String, at index: Int = 0) async throws {
+        try await run(
+            """
+            const select = document.querySelectorAll(arguments[1])[arguments[2]];
+            select.value = arguments[0];
+            select.dispatchEvent(new Event('change'));
+            """, .string(value), .string(selector), .integer(Int64(index)))
+    }
+
+    /// The texts of all elements that a selector finds.
+    func texts(_ selector: String) async throws -> JSON {
+        try await run(
+            "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)", .string(selector))
+    }
+
+    /// The texts of the cells of each row that a selector finds.
+    func rows(_ selector: String) async throws -> JSON {
+        try await run(
+            """
+            return [...document.querySelectorAll(arguments[0])].map((row) =>
+              [...row.children].map((cell) => cell.textContent));
+            """, .string(selector))
+    }
+
+    /// The filter on Audience, by way of its JSON tab.
+    func filter() async throws -> JSON {
+        try await run(
+            """
+            document.querySelector('#tab-json').click();
+            const text = document.querySelector('.json textarea').value;
+            document.querySelector('#tab-sentences').click();
+            return JSON.parse(text);
+            """)
+    }
+
     /// Waits until the page, or the open dialog, shows a text.
     func wait(forText text: String) async throws {
         try await wait(for: "(\(Self.scope)).textContent.includes('\(text)')")

@@ -15,23 +15,19 @@ extension ConsoleTests {
             device["carrier"] = "=1+1"
             _ = try await app.put("spread", SampleRegistration.make("spread", device: device))
             _ = try await app.put("plain")
-            let folder = FileManager.default.temporaryDirectory
-                .appending(path: "console-\(UInt64.random(in: 0...UInt64.max))")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
             try await Console.shared.withBrowser(Browser.Look(language: language)) { browser in
                 try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
-                try await browser.devTools(
-                    "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
                 try await browser.show(page: "export")
                 #expect(try await browser.run("return document.querySelectorAll('[value=token]').length") == 0)
                 try await browser.run("document.querySelector('[value=carrier]').click()")
                 try await browser.expectNoViolations("export")
-                try await browser.run("document.querySelector('form .primary').click()")
-                let text = try await Browser.download(in: folder)
-                let lines = text.components(separatedBy: "\r\n")
-                #expect(lines.count == 4 && lines[0].hasPrefix("\u{FEFF}id\(separator)system"), "\(text)")
-                #expect(text.contains("\(separator)'=1+1"), "\(text)")
+                try await browser.withDownloads { folder in
+                    try await browser.run("document.querySelector('form .primary').click()")
+                    let text = try await Browser.download(in: folder)
+                    let lines = text.components(separatedBy: "\r\n")
+                    #expect(lines.count == 4 && lines[0].hasPrefix("\u{FEFF}id\(separator)system"), "\(text)")
+                    #expect(text.contains("\(separator)'=1+1"), "\(text)")
+                }
                 // The page stays where it is.
                 #expect(try await browser.run("return location.hash") == "#/export")
             }
@@ -42,23 +38,20 @@ extension ConsoleTests {
             _ = try await app.put("phone")
             let saved = try await app.send("PUT", "/messages/spring", ["title": "Spring"], by: .role(.sender))
             #expect(saved.status == 201, "\(saved.text)")
-            let folder = FileManager.default.temporaryDirectory.appending(path: "console-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
             try await Console.shared.withBrowser(expecting: ["404"]) { browser in
                 try await Console.shared.signIn(browser, to: app, key: app.key(.sender))
-                try await browser.devTools(
-                    "Browser.setDownloadBehavior", ["behavior": "allow", "downloadPath": .string(folder.path)])
                 try await browser.show(page: "export")
                 try await browser.wait(for: "document.querySelector('datalist option[value=spring]')")
                 try await browser.fill("Message", "none-such")
                 try await browser.click("Download 1 row")
                 try await browser.wait(forText: "There is no message of this name.")
                 try await browser.expectNoViolations("an unknown message")
-                try await browser.fill("Message", "spring")
-                try await browser.click("Download 1 row")
-                let lines = try await Browser.download(in: folder).components(separatedBy: "\r\n")
-                #expect(lines.count == 3 && lines[0].contains("receipt"), "\(lines[0])")
+                try await browser.withDownloads { folder in
+                    try await browser.fill("Message", "spring")
+                    try await browser.click("Download 1 row")
+                    let lines = try await Browser.download(in: folder).components(separatedBy: "\r\n")
+                    #expect(lines.count == 3 && lines[0].contains("receipt"), "\(lines[0])")
+                }
             }
         }
 

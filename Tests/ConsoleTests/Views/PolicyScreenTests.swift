@@ -10,11 +10,7 @@ extension ConsoleTests {
                 try await browser.fill("Grace period", "10")
                 try await browser.fill("Allowed origins", "https://a.example\nhttps://b.example")
                 try await browser.click("Review the change")
-                let rows = try await browser.run(
-                    """
-                    return [...document.querySelectorAll('dialog tbody tr')].map((row) =>
-                      [...row.children].map((cell) => cell.textContent));
-                    """)
+                let rows = try await browser.rows("dialog tbody tr")
                 #expect(
                     rows == [
                         ["Grace period", "7 days", "10 days"],
@@ -60,11 +56,7 @@ extension ConsoleTests {
                 try await browser.click("Review the change")
                 try await browser.click("Save")
                 try await browser.wait(forText: "Somebody else has changed this meanwhile")
-                let rows = try await browser.run(
-                    """
-                    return [...document.querySelectorAll('dialog tbody tr')].map((row) =>
-                      [...row.children].map((cell) => cell.textContent));
-                    """)
+                let rows = try await browser.rows("dialog tbody tr")
                 #expect(
                     rows == [
                         ["Grace period", "7 days", "3 days", "–"],

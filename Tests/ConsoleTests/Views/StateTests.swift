@@ -6,7 +6,8 @@ extension ConsoleTests {
     @Suite("States of screens")
     struct StateTests {
         static let screens = [
-            "export", "waves", "topics", "messages", "operations/keys", "operations/policy", "operations/changes",
+            "world", "export", "waves", "topics", "messages", "operations/keys", "operations/policy",
+            "operations/changes",
         ]
 
         @Test func offline_isSaid_andTryingAgainHelps() async throws {

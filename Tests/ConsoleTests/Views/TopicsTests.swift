@@ -25,7 +25,7 @@ extension ConsoleTests {
                 try await browser.fill("If the user has not chosen", "out")
                 try await browser.click("Continue")
                 try await browser.wait(forText: "Save this change?")
-                let difference = try await Self.difference(in: browser)
+                let difference = try await browser.rows("dialog tbody tr")
                 #expect(difference == [["If the user has not chosen", "subscribed", "not subscribed"]])
                 try await browser.expectNoViolations("the difference of a topic")
                 try await browser.click("Save")
@@ -47,19 +47,13 @@ extension ConsoleTests {
                     by: .role(.marketing))
             }
             try await Console.shared.visit("breakdown", of: app) { browser, _ in
-                try await browser.run(
-                    """
-                    const real = window.fetch;
-                    window.asked = [];
-                    window.fetch = (url, options) => (asked.push(String(url)), real(url, options));
-                    """)
+                try await browser.recordRequests()
                 try await Console.shared.show("topics", in: browser)
                 let counts =
                     "[...document.querySelectorAll('tbody .numeric')].map((each) => parseInt(each.textContent))"
                 try await browser.wait(for: "\(counts).every((count) => count >= 0)")
                 #expect(try await browser.run("return \(counts)") == [2, 2, 0])
-                let asked = try await browser.run("return asked.filter((url) => url.includes('/audience/')).length")
-                #expect(asked == 1)
+                #expect(try await browser.requests(with: "/audience/") == 1)
             }
         }
 
@@ -74,7 +68,7 @@ extension ConsoleTests {
                 try await browser.click("Continue")
                 try await browser.wait(forText: "Somebody else has changed this meanwhile")
                 #expect(
-                    try await Self.difference(in: browser) == [
+                    try await browser.rows("dialog tbody tr") == [
                         ["Name", "News", "Latest"], ["Name", "Latest", "News"], ["Category", "nothing", "Reading"],
                     ])
                 try await browser.expectNoViolations("the conflict of a topic")
@@ -97,14 +91,6 @@ extension ConsoleTests {
                 try await browser.show(page: "topics")
                 try await body(browser)
             }
-        }
-
-        private static func difference(in browser: Browser) async throws -> JSON {
-            try await browser.run(
-                """
-                return [...document.querySelectorAll('dialog tbody tr')].map((row) =>
-                  [...row.children].map((cell) => cell.textContent));
-                """)
         }
     }
 }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -107,23 +106,18 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
             for refused in [[], ["--confirm", "com.example.other"]] {
-                let run = try await command(["apps", "delete", app.id] + refused)
+                let run = try await Registry.shared.run(["apps", "delete", app.id] + refused)
                 #expect(run.status == 64 && run.log.contains("Nothing was deleted."), "\(run.log)")
             }
-            let run = try await command(["apps", "delete", app.id, "--confirm", app.id, "--json"])
+            let run = try await Registry.shared.run(["apps", "delete", app.id, "--confirm", app.id, "--json"])
             #expect(run.status == 0, "\(run.log)")
             #expect(try JSON(parsing: run.output.utf8) == ["app": .string(app.id), "installations": 1])
             #expect(try await database.count("SELECT count(*) FROM app WHERE identifier = \(app.id)") == 0)
-            let again = try await command(["apps", "delete", app.id, "--confirm", app.id])
+            let again = try await Registry.shared.run(["apps", "delete", app.id, "--confirm", app.id])
             #expect(again.status == 64 && again.log.contains("does not exist"))
         }
 
         private var database: TestDatabase { get throws { try Registry.shared.database } }
-
-        private func command(_ arguments: [String]) async throws -> (status: Int32, output: String, log: String) {
-            try await RegistryCommand.run(
-                arguments + ["--database-url", Registry.shared.cluster.connectionString])
-        }
 
         @discardableResult
         private func delete(_ app: RegistryApp, isMissing: Bool = false) async throws -> HTTPResponse {
@@ -190,7 +184,7 @@ extension EndToEnd {
             _ = try await app.send("POST", "/installations/phone-5/logout")
             _ = try await app.send("POST", "/users/user-6/logout")
             _ = try await app.send("DELETE", "/users/user-7")
-            let night = try await command(["cleanup", "--app", app.id])
+            let night = try await Registry.shared.run(["cleanup", "--app", app.id])
             #expect(night.status == 0, "\(night.log)")
         }
     }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import PostgresClient
 import RegistryTestSupport
@@ -103,11 +102,7 @@ extension EndToEnd {
 
         @Test func commandLine_makesKeysThatExpire() async throws {
             let app = try await RegistryApp.make()
-            let run = { (arguments: [String]) in
-                try await RegistryCommand.run(
-                    ["keys"] + arguments,
-                    environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
-            }
+            let run = { (arguments: [String]) in try await app.registry.run(["keys"] + arguments) }
             let create = ["create", app.id, "--name", "guest", "--role", "support", "--expires-at"]
             #expect(try await run(create + ["2026-01-01T00:00:00Z"]).status == 64)
             #expect(try await run(create + ["2127-01-01T00:00:00Z"]).status == 0)
@@ -160,9 +155,7 @@ extension EndToEnd {
             }
             #expect(keys["service"]?.string?.hasSuffix(":00:00Z") == true)
             #expect(keys["sender"] == .null)
-            let result = try await RegistryCommand.run(
-                ["keys", "list", app.id, "--json"],
-                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            let result = try await app.registry.run(["keys", "list", app.id, "--json"])
             let listed = try JSON(parsing: result.output.utf8)["keys"].array.first { $0["name"] == "service" }
             #expect(listed?["lastUsedAt"] == keys["service"])
         }

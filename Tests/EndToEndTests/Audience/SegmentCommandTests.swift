@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 import Testing
@@ -9,10 +8,7 @@ extension EndToEnd {
         private func run(_ app: RegistryApp, _ arguments: String...) async throws -> (
             status: Int32, output: String, log: String
         ) {
-            let result = try await RegistryCommand.run(
-                ["segment", arguments[0], "--app", app.id] + arguments.dropFirst(),
-                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
-            return (result.status, result.output, result.log)
+            try await app.registry.run(["segment", arguments[0], "--app", app.id] + arguments.dropFirst())
         }
 
         private func app() async throws -> RegistryApp {
@@ -75,9 +71,7 @@ extension EndToEnd {
         ])
         func invalidArguments_areReported(arguments: [String], word: String) async throws {
             let app = try await RegistryApp.make()
-            let result = try await RegistryCommand.run(
-                ["segment"] + arguments + ["--app", app.id],
-                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            let result = try await app.registry.run(["segment"] + arguments + ["--app", app.id])
             #expect(result.status == 64 && result.log.contains(word) && result.output.isEmpty, "\(result.log)")
         }
     }

@@ -238,14 +238,11 @@ struct CommandLineTests {
     @Test func keysOfTheCommand_areValidInTheService_atOnce() async throws {
         try await withRegistry { registry in
             let app = try await RegistryApp.make(in: registry)
-            let result = try await RegistryCommand.run(
-                ["keys", "create", app.id, "--name", "x", "--role", "service", "--json"],
-                environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+            let result = try await registry.run(
+                ["keys", "create", app.id, "--name", "x", "--role", "service", "--json"])
             let key = try JSON(parsing: Array(result.output.utf8))
             #expect(try await app.put("phone", by: .text(key["key"].string ?? "")).status == 201)
-            _ = try await RegistryCommand.run(
-                ["keys", "revoke", app.id, key["id"].string ?? ""],
-                environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+            _ = try await registry.run(["keys", "revoke", app.id, key["id"].string ?? ""])
             #expect(try await app.put("phone", by: .text(key["key"].string ?? "")).status == 401)
         }
     }

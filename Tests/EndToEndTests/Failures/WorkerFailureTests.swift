@@ -31,7 +31,7 @@ extension EndToEnd {
                 }
                 #expect(undisturbed.refusals.isEmpty)
                 try await far.expectKept(undisturbed)
-                try await expectIntact(registry)
+                try await registry.expectVerified()
             }
         }
 
@@ -66,7 +66,7 @@ extension EndToEnd {
                 // A session finds out only once that its connection to the killed worker is broken.
                 _ = try? await registry.database.rows("SELECT count(*) FROM installation")
                 for app in [near, far] { try await app.expectCompleteHistory() }
-                try await expectIntact(registry)
+                try await registry.expectVerified()
             }
         }
 
@@ -108,24 +108,12 @@ extension EndToEnd {
         }
 
         private func cleanUp(_ registry: Registry) async throws -> Night {
-            let result = try await RegistryCommand.run([
-                "cleanup", "--json", "--max-share", "100%", "--database-url", registry.cluster.connectionString,
-            ])
+            let result = try await registry.run(["cleanup", "--json", "--max-share", "100%"])
             return Night(status: result.status, report: (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
         }
 
-        private func expectIntact(_ registry: Registry) async throws {
-            let verified = try await RegistryCommand.run([
-                "verify", "--database-url", registry.cluster.connectionString,
-            ])
-            #expect(verified.status == 0, "\(verified.output)")
-        }
-
         private func move(_ app: RegistryApp, to worker: EmbeddedPostgres) async throws {
-            let result = try await RegistryCommand.run([
-                "apps", "move", app.id, "\(worker.node.host):\(worker.node.port)", "--database-url",
-                app.registry.cluster.connectionString,
-            ])
+            let result = try await app.registry.run(["apps", "move", app.id, "\(worker.node.host):\(worker.node.port)"])
             try #require(result.status == 0, "\(result.log)")
         }
     }

@@ -21,7 +21,7 @@ extension EndToEnd {
                     return try await app.put(phone, body, by: alice).status
                 }
                 #expect(Set(statuses).isSubset(of: [200, 409]), "\(statuses)")
-                #expect(try await app.boundPhones(of: "alice").isEmpty)
+                #expect(try await app.installations(of: "alice").isEmpty)
             }
             try await app.expectCompleteHistory()
         }
@@ -44,7 +44,7 @@ extension EndToEnd {
                     return try await app.put("phone-\(number)", by: number % 2 == 0 ? other : ofTheSession).status
                 }
                 #expect(Set(statuses).isSubset(of: [200, 201, 409]), "\(statuses)")
-                #expect(try await app.boundPhones(of: user).isEmpty)
+                #expect(try await app.installations(of: user).isEmpty)
             }
             try await app.expectCompleteHistory()
         }
@@ -63,7 +63,7 @@ extension EndToEnd {
                     return try await app.put("phone-\(phone)", by: UserJWT.make("bob", session: bob)).status
                 }
                 #expect(statuses.allSatisfy { $0 == 200 }, "\(statuses)")
-                #expect(try await app.boundPhones(of: "bob").count == Self.phones)
+                #expect(try await app.installations(of: "bob").count == Self.phones)
             }
             try await app.expectCompleteHistory()
         }
@@ -89,13 +89,5 @@ extension EndToEnd {
             }
             try await app.expectCompleteHistory()
         }
-    }
-}
-
-extension RegistryApp {
-    /// The ids of the installations that are bound to a user.
-    fileprivate func boundPhones(of user: String) async throws -> [String] {
-        let response = try await send("GET", "/users/\(user)/installations")
-        return response.json["installations"].array.compactMap { $0["installId"].string }
     }
 }

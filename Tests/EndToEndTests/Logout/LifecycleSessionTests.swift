@@ -195,7 +195,7 @@ extension RegistryApp {
     }
 
     /// The ids of a user's installations.
-    fileprivate func installations(of user: String) async throws -> [String] {
+    func installations(of user: String) async throws -> [String] {
         let response = try await send("GET", "/users/\(user)/installations")
         return response.json["installations"].array.compactMap { $0["installId"].string }
     }

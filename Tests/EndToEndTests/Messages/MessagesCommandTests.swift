@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 import Testing
@@ -8,11 +7,8 @@ extension EndToEnd {
     struct MessagesCommandTests {
         private func run(
             _ app: RegistryApp, _ action: String, _ arguments: [String] = []
-        ) async throws -> (status: Int32, output: String) {
-            let result = try await RegistryCommand.run(
-                ["messages", action, app.id] + arguments,
-                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
-            return (result.status, result.output)
+        ) async throws -> (status: Int32, output: String, log: String) {
+            try await app.registry.run(["messages", action, app.id] + arguments)
         }
 
         @Test func counts_areShown_asATableAndAsJSON() async throws {

@@ -63,14 +63,13 @@ struct MetricsTests {
             body["tokens"] = [["kind": "voip", "token": "aabbccddeeff0011"]]
             _ = try await app.put("phone-1", body, as: "alice")
             _ = try await registry.database.rows("UPDATE typed_token SET expires_at = now()")
-            let environment = ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString]
             // A run limited by --app must not silence the alert.
             let other = try await RegistryApp.make(in: registry)
-            let chosen = try await RegistryCommand.run(["cleanup", "--app", other.id], environment: environment)
+            let chosen = try await registry.run(["cleanup", "--app", other.id])
             #expect(chosen.status == 0, "\(chosen.log)")
             let before = try await metricsOfNewService(registry, with: "push_registry_active_installations{")
             #expect(!before.contains("push_registry_cleanup_last_finished_timestamp_seconds 1"))
-            let cleanUp = try await RegistryCommand.run(["cleanup"], environment: environment)
+            let cleanUp = try await registry.run(["cleanup"])
             #expect(cleanUp.status == 0, "\(cleanUp.log)")
             #expect(cleanUp.output.contains("1 expired tokens deleted"), "\(cleanUp.output)")
             let metrics = try await metricsOfNewService(registry, with: "push_registry_cleanup_last_installations{")

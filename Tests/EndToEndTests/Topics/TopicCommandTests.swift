@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import RegistryTestSupport
 import Testing
 
@@ -8,9 +7,7 @@ extension EndToEnd {
         private func run(_ app: RegistryApp, _ arguments: String...) async throws -> (
             status: Int32, output: String, log: String
         ) {
-            try await RegistryCommand.run(
-                ["topics", arguments[0], app.id] + arguments.dropFirst(),
-                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            try await app.registry.run(["topics", arguments[0], app.id] + arguments.dropFirst())
         }
 
         @Test func topics_areSetListedAndDeleted() async throws {
@@ -37,9 +34,7 @@ extension EndToEnd {
         ])
         func invalidArguments_areReported(arguments: [String]) async throws {
             let app = try await RegistryApp.make()
-            let result = try await RegistryCommand.run(
-                ["topics", arguments[0], app.id] + arguments.dropFirst(),
-                environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
+            let result = try await app.registry.run(["topics", arguments[0], app.id] + arguments.dropFirst())
             #expect(result.status == 64 && result.output.isEmpty, "\(result.log)")
         }
     }

@@ -127,6 +127,16 @@ extension AudienceFilter {
         case .segment(let reference): [reference]
         }
     }
+
+    /// The values of `eq`, `ne`, `in` and `nin`, in the order of the filter.
+    public var comparedValues: [ComparedValue] {
+        switch self {
+        case .all(let parts), .any(let parts): parts.flatMap(\.comparedValues)
+        case .not(let part): part.comparedValues
+        case .condition(let field, .oneOf(let values)): values.map { ComparedValue(field, $0) }
+        case .condition, .segment: []
+        }
+    }
 }
 
 /// Which installations count, in addition to the filter.
@@ -146,8 +156,7 @@ public struct HandedOutTokens: Hashable, Sendable {
     public let name: String?
 
     public init(_ kind: TokenKind, name: String?) {
-        self.kind = kind
-        self.name = name
+        (self.kind, self.name) = (kind, name)
     }
 }
 
@@ -168,17 +177,34 @@ public struct Audience: Hashable, Sendable {
         app: AppNumber, filter: AudienceFilter, include: AudienceInclude, topics: TopicCatalogue = TopicCatalogue(),
         identityKey: AppIdentityKey = AppIdentityKey(bytes: []), tokens: HandedOutTokens? = nil
     ) {
-        self.app = app
-        self.filter = filter
-        self.include = include
-        self.topics = topics
-        self.identityKey = identityKey
-        self.tokens = tokens
+        (self.app, self.filter, self.include, self.topics) = (app, filter, include, topics)
+        (self.identityKey, self.tokens) = (identityKey, tokens)
     }
 
     public init(_ filter: AudienceFilter, include: AudienceInclude, tokens: HandedOutTokens? = nil, of app: App) {
         self.init(
             app: app.number, filter: filter, include: include, topics: app.topics, identityKey: app.identityKey,
             tokens: tokens)
+    }
+}
+
+/// A field and a value that a filter compares it with.
+public struct ComparedValue: Hashable, Sendable {
+    public let field: AudienceField
+    public let value: AudienceValue
+
+    public init(_ field: AudienceField, _ value: AudienceValue) {
+        (self.field, self.value) = (field, value)
+    }
+}
+
+/// A value of a filter that no installation of the app has or had, usually a mistake.
+public struct UnknownValue: Hashable, Sendable {
+    public let compared: ComparedValue
+    /// The most similar value that some installation has.
+    public let nearest: String?
+
+    public init(_ compared: ComparedValue, nearest: String?) {
+        (self.compared, self.nearest) = (compared, nearest)
     }
 }

@@ -158,8 +158,7 @@ public struct AudiencePlan: Hashable, Sendable {
     public let estimatedRows: Int64
 
     public init(path: Path, estimatedRows: Int64) {
-        self.path = path
-        self.estimatedRows = estimatedRows
+        (self.path, self.estimatedRows) = (path, estimatedRows)
     }
 }
 
@@ -171,10 +170,7 @@ public struct AudienceCount: Hashable, Sendable {
     public let plan: AudiencePlan?
 
     public init(asOf: Timestamp, count: Int64, unknown: [UnknownValue], plan: AudiencePlan?) {
-        self.asOf = asOf
-        self.count = count
-        self.unknown = unknown
-        self.plan = plan
+        (self.asOf, self.count, self.unknown, self.plan) = (asOf, count, unknown, plan)
     }
 }
 
@@ -185,8 +181,7 @@ public struct AudienceBreakdown: Hashable, Sendable {
         public let count: Int64
 
         public init(values: [String?], count: Int64) {
-            self.values = values
-            self.count = count
+            (self.values, self.count) = (values, count)
         }
     }
 
@@ -208,13 +203,8 @@ public struct AudienceBreakdown: Hashable, Sendable {
         asOf: Timestamp, total: Int64, counted: Int64, groups: [Group], restGroups: Int64, unknown: [UnknownValue],
         plan: AudiencePlan?
     ) {
-        self.asOf = asOf
-        self.total = total
-        self.counted = counted
-        self.groups = groups
-        self.restGroups = restGroups
-        self.unknown = unknown
-        self.plan = plan
+        (self.asOf, self.total, self.counted, self.groups) = (asOf, total, counted, groups)
+        (self.restGroups, self.unknown, self.plan) = (restGroups, unknown, plan)
     }
 }
 
@@ -242,8 +232,7 @@ public struct AudiencePage: Sendable {
             public let expiresAt: Timestamp?
 
             public init(name: String, expiresAt: Timestamp?) {
-                self.name = name
-                self.expiresAt = expiresAt
+                (self.name, self.expiresAt) = (name, expiresAt)
             }
         }
 
@@ -251,16 +240,9 @@ public struct AudiencePage: Sendable {
             installID: InstallID, provider: String, token: Token?, keys: WebPushKeys?, generation: Int64, cell: Int64,
             userID: String?, opaqueID: OpaqueID?, nameDigest: [UInt8] = [], typed: Typed? = nil
         ) {
-            self.installID = installID
-            self.provider = provider
-            self.token = token
-            self.keys = keys
-            self.generation = generation
-            self.cell = cell
-            self.userID = userID
-            self.opaqueID = opaqueID
-            self.nameDigest = nameDigest
-            self.typed = typed
+            (self.installID, self.provider, self.token, self.keys) = (installID, provider, token, keys)
+            (self.generation, self.cell, self.userID, self.opaqueID) = (generation, cell, userID, opaqueID)
+            (self.nameDigest, self.typed) = (nameDigest, typed)
         }
     }
 
@@ -270,10 +252,7 @@ public struct AudiencePage: Sendable {
     public let plan: AudiencePlan?
 
     public init(asOf: Timestamp, items: [Item], hasMore: Bool, plan: AudiencePlan?) {
-        self.asOf = asOf
-        self.items = items
-        self.hasMore = hasMore
-        self.plan = plan
+        (self.asOf, self.items, self.hasMore, self.plan) = (asOf, items, hasMore, plan)
     }
 }
 
@@ -287,10 +266,7 @@ public struct AudienceWaves: Hashable, Sendable {
         public let clockChanges: [ClockChange]
 
         public init(at: Timestamp, count: Int64, timeZones: [String?], clockChanges: [ClockChange]) {
-            self.at = at
-            self.count = count
-            self.timeZones = timeZones
-            self.clockChanges = clockChanges
+            (self.at, self.count, self.timeZones, self.clockChanges) = (at, count, timeZones, clockChanges)
         }
     }
 
@@ -300,8 +276,7 @@ public struct AudienceWaves: Hashable, Sendable {
         public let skippedTo: String?
 
         public init(timeZone: String, skippedTo: String?) {
-            self.timeZone = timeZone
-            self.skippedTo = skippedTo
+            (self.timeZone, self.skippedTo) = (timeZone, skippedTo)
         }
     }
 
@@ -314,9 +289,6 @@ public struct AudienceWaves: Hashable, Sendable {
     public var total: Int64 { waves.reduce(withoutTimeZone) { $0 + $1.count } }
 
     public init(asOf: Timestamp, waves: [Wave], withoutTimeZone: Int64, plan: AudiencePlan?) {
-        self.asOf = asOf
-        self.waves = waves
-        self.withoutTimeZone = withoutTimeZone
-        self.plan = plan
+        (self.asOf, self.waves, self.withoutTimeZone, self.plan) = (asOf, waves, withoutTimeZone, plan)
     }
 }

@@ -1,3 +1,51 @@
+/// A column that an export reads.
+public enum ExportColumn: Hashable, Sendable {
+    case field(AudienceField)
+    case installID, token, generation, userID
+    /// Columns that an import needs to create the same installation.
+    case keychainID, vendorID, languages, sessionID, sessionExpiresAt
+    /// The keys of a Web Push subscription.
+    case p256dh, auth
+    /// The number of the installation's cell in the roll-up.
+    case cell
+    case opaqueID
+    /// Of a typed token.
+    case environment, tokenName, tokenExpiresAt
+    /// Of rows of typed tokens: what `AudiencePosition` has of a row. An installation id, a space and the name, `-` for
+    /// none; or an opaque id and the name's digest.
+    case place
+
+    /// The format of a column's cells.
+    public enum Kind: Hashable, Sendable {
+        /// UTF-8.
+        case text
+        /// Four or eight bytes, big-endian.
+        case integer
+        /// One byte, 0 or 1.
+        case flag
+        /// Microseconds since 2000-01-01T00:00:00Z in eight bytes, big-endian.
+        case time
+        /// Two decimal numbers separated by a space: latitude and longitude.
+        case location
+        /// A JSON text.
+        case json
+        /// The bytes of an `OpaqueID`.
+        case opaqueID
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .generation, .cell, .field(.utcOffset): .integer
+        case .field(.providesAppNotificationSettings): .flag
+        case .field(.lastSeenAt), .field(.createdAt), .sessionExpiresAt, .tokenExpiresAt: .time
+        case .languages: .json
+        case .opaqueID: .opaqueID
+        case .field(.location): .location
+        default: .text
+        }
+    }
+}
+
 /// A chunk of an export: rows as the database sent them, in one buffer that is not parsed yet. An export has many
 /// millions of rows, so a cell is a range of the buffer and no value is created for it.
 public struct ExportRows: Sendable {
@@ -8,8 +56,7 @@ public struct ExportRows: Sendable {
     public let count: Int
 
     public init(bytes: [UInt8], count: Int) {
-        self.bytes = bytes
-        self.count = count
+        (self.bytes, self.count) = (bytes, count)
     }
 
     /// The range of a cell's content in the buffer.
@@ -20,8 +67,7 @@ public struct ExportRows: Sendable {
 
         @inlinable
         init(start: Int, count: Int) {
-            self.start = start
-            self.count = count
+            (self.start, self.count) = (start, count)
         }
 
         /// Lends the content of a cell that has a value.

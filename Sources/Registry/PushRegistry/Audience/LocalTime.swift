@@ -38,8 +38,7 @@ public struct LocalTimeRange: Hashable, Sendable {
             throw InvalidValue(
                 code: "invalid-local-time", detail: "The bounds must be different times, the first before 24:00.")
         }
-        self.start = start
-        self.end = end
+        (self.start, self.end) = (start, end)
     }
 
     /// - Parameter seconds: from midnight.

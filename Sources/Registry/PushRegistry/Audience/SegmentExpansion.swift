@@ -91,13 +91,9 @@ extension AudienceFilter {
     ) throws(Failure) -> AudienceFilter {
         switch self {
         case .all(let parts):
-            var mapped: [AudienceFilter] = []
-            for part in parts { mapped.append(try part.mapSegments(transform)) }
-            return .allOf(mapped)
+            return .allOf(try parts.map { (part) throws(Failure) in try part.mapSegments(transform) })
         case .any(let parts):
-            var mapped: [AudienceFilter] = []
-            for part in parts { mapped.append(try part.mapSegments(transform)) }
-            return .anyOf(mapped)
+            return .anyOf(try parts.map { (part) throws(Failure) in try part.mapSegments(transform) })
         case .not(let part): return .negation(try part.mapSegments(transform))
         case .condition(_, .oneOf(let values)): return values.isEmpty ? .nobody : self
         case .condition: return self

@@ -19,13 +19,8 @@ public struct RecordedCleanUp: Sendable {
             app: AppID, active: Int64, leaving: Int64, isRefused: Bool, counts: CleanUpCounts, restored: Int64,
             restorable: Int64
         ) {
-            self.app = app
-            self.active = active
-            self.leaving = leaving
-            self.isRefused = isRefused
-            self.counts = counts
-            self.restored = restored
-            self.restorable = restorable
+            (self.app, self.active, self.leaving, self.isRefused) = (app, active, leaving, isRefused)
+            (self.counts, self.restored, self.restorable) = (counts, restored, restorable)
         }
     }
 
@@ -37,10 +32,8 @@ public struct RecordedCleanUp: Sendable {
         public let historyRemoved: Int64
 
         public init(tombstones: Int64, partitionsMade: Int64, partitionsDropped: Int64, historyRemoved: Int64) {
-            self.tombstones = tombstones
-            self.partitionsMade = partitionsMade
-            self.partitionsDropped = partitionsDropped
-            self.historyRemoved = historyRemoved
+            (self.tombstones, self.partitionsMade) = (tombstones, partitionsMade)
+            (self.partitionsDropped, self.historyRemoved) = (partitionsDropped, historyRemoved)
         }
     }
 
@@ -65,16 +58,9 @@ public struct RecordedCleanUp: Sendable {
         number: Int32, undoes: Int32?, scope: [String]?, startedAt: Timestamp, finishedAt: Timestamp?, outcome: String,
         maxShare: Double?, upkeep: Upkeep, apps: [AppResult], appCount: Int64
     ) {
-        self.number = number
-        self.undoes = undoes
-        self.scope = scope
-        self.startedAt = startedAt
-        self.finishedAt = finishedAt
-        self.outcome = outcome
-        self.maxShare = maxShare
-        self.upkeep = upkeep
-        self.apps = apps
-        self.appCount = appCount
+        (self.number, self.undoes, self.scope, self.startedAt) = (number, undoes, scope, startedAt)
+        (self.finishedAt, self.outcome, self.maxShare, self.upkeep) = (finishedAt, outcome, maxShare, upkeep)
+        (self.apps, self.appCount) = (apps, appCount)
     }
 }
 

@@ -26,9 +26,7 @@ public struct ConsoleSession: Hashable, Sendable {
     public let lastUsedAt: Timestamp
 
     public init(_ credential: Credential, createdAt: Timestamp, lastUsedAt: Timestamp) {
-        self.credential = credential
-        self.createdAt = createdAt
-        self.lastUsedAt = lastUsedAt
+        (self.credential, self.createdAt, self.lastUsedAt) = (credential, createdAt, lastUsedAt)
     }
 
     /// A session that begins now.
@@ -62,10 +60,7 @@ public struct ConsolePerson: Hashable, Sendable {
     public let groups: [String]
 
     public init(issuer: String, subject: String, name: String, groups: [String]) {
-        self.issuer = issuer
-        self.subject = subject
-        self.name = name
-        self.groups = groups
+        (self.issuer, self.subject, self.name, self.groups) = (issuer, subject, name, groups)
     }
 }
 

@@ -57,19 +57,12 @@ public struct Device: Hashable, Sendable {
         self.keychainID = keychainID?.identifier
         self.vendorID = vendorID?.identifier
         self.advertisingID = advertisingID?.identifier
-        self.appVersion = appVersion
-        self.deviceModel = deviceModel
-        self.systemName = systemName
-        self.systemVersion = systemVersion
-        self.locale = locale
+        (self.appVersion, self.deviceModel, self.systemName) = (appVersion, deviceModel, systemName)
+        (self.systemVersion, self.locale) = (systemVersion, locale)
         self.language = language.map(LanguageAliases.canonical)
         self.languages = languages.map(LanguageAliases.canonical)
-        self.region = region
-        self.timeZoneID = timeZoneID
-        self.timeZoneOffset = timeZoneOffset
-        self.carrier = carrier
-        self.appStore = appStore
-        self.location = location
+        (self.region, self.timeZoneID, self.timeZoneOffset) = (region, timeZoneID, timeZoneOffset)
+        (self.carrier, self.appStore, self.location) = (carrier, appStore, location)
     }
 }
 
@@ -79,8 +72,7 @@ public struct Snapshot: Hashable, Sendable {
     public var device: Device
 
     public init(settings: NotificationSettings, device: Device) {
-        self.settings = settings
-        self.device = device
+        (self.settings, self.device) = (settings, device)
     }
 }
 

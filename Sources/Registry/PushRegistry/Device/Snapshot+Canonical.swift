@@ -85,9 +85,7 @@ public struct DeviceFingerprint: Hashable, Sendable {
     }
 
     public init(keychainID: String, vendorID: String?, deviceModel: String) {
-        self.keychainID = keychainID
-        self.vendorID = vendorID
-        self.deviceModel = deviceModel
+        (self.keychainID, self.vendorID, self.deviceModel) = (keychainID, vendorID, deviceModel)
     }
 
     /// Whether both have the same keychain id and vendor id. If one lacks the vendor id, the model decides instead.

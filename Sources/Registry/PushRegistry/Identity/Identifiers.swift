@@ -5,8 +5,7 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `InvalidValue` with the code `invalid-app-id`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
-        else {
+        guard ASCII.isName(text, charactersMax: 128) else {
             throw InvalidValue(
                 code: "invalid-app-id",
                 detail: "An app id is 1 to 128 characters of A-Z a-z 0-9 . _ - and neither . nor ..")
@@ -15,16 +14,6 @@ public struct AppID: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { rawValue }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default:
-            false
-        }
-    }
 }
 
 /// The id of one install of an app on one device. The client chooses it: 1 to 128 visible ASCII characters, neither `.`
@@ -83,8 +72,7 @@ public struct InstallationKey: Hashable, Comparable, Sendable {
     public let installID: InstallID
 
     public init(app: AppNumber, installID: InstallID) {
-        self.app = app
-        self.installID = installID
+        (self.app, self.installID) = (app, installID)
     }
 
     public static func < (left: InstallationKey, right: InstallationKey) -> Bool {

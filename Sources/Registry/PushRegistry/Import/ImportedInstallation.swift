@@ -46,9 +46,7 @@ public struct ImportReader: Sendable {
         links: TimeZoneLinks, now: Timestamp = .now(), lastSeenDefault: Timestamp? = nil,
         providerDefault: Provider = .apns, assumesAuthorization: Bool = false
     ) {
-        self.links = links
-        self.lastSeenDefault = lastSeenDefault
-        self.providerDefault = providerDefault
+        (self.links, self.lastSeenDefault, self.providerDefault) = (links, lastSeenDefault, providerDefault)
         self.assumesAuthorization = assumesAuthorization
         generations = 1...max(1, now.microseconds)
     }

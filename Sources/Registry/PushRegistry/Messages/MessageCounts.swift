@@ -37,8 +37,7 @@ public struct MessageBreakdown: Hashable, Sendable {
         public let counts: MessageCounts
 
         public init(values: [String?], counts: MessageCounts) {
-            self.values = values
-            self.counts = counts
+            (self.values, self.counts) = (values, counts)
         }
     }
 

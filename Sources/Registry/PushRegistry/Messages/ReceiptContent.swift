@@ -55,10 +55,7 @@ public struct ReceiptContent: Hashable, Sendable {
     public let expiresAt: Timestamp
 
     public init(message: MessageNumber, installation: InstallationHash, cell: Int64, expiresAt: Timestamp) {
-        self.message = message
-        self.installation = installation
-        self.cell = cell
-        self.expiresAt = expiresAt
+        (self.message, self.installation, self.cell, self.expiresAt) = (message, installation, cell, expiresAt)
     }
 }
 

@@ -11,9 +11,7 @@ public struct NotificationBox: Sendable {
         public let collapseID: String?
 
         public init(number: Int64, expiresAt: Timestamp, collapseID: String?) {
-            self.number = number
-            self.expiresAt = expiresAt
-            self.collapseID = collapseID
+            (self.number, self.expiresAt, self.collapseID) = (number, expiresAt, collapseID)
         }
     }
 
@@ -23,8 +21,7 @@ public struct NotificationBox: Sendable {
         public let expiresAt: Timestamp
 
         public init(_ issued: IssuedNumber, expiresAt: Timestamp) {
-            self.issued = issued
-            self.expiresAt = expiresAt
+            (self.issued, self.expiresAt) = (issued, expiresAt)
         }
     }
 

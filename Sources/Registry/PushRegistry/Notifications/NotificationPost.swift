@@ -28,13 +28,8 @@ public struct NotificationPost: Sendable {
         collapseID: String? = nil, dedupID: String? = nil, topic: Topic? = nil, message: SealedMessage? = nil
     ) {
         self.app = app.number
-        self.addressee = addressee
-        self.payload = payload
-        self.timeToLive = timeToLive
-        self.collapseID = collapseID
-        self.dedupID = dedupID
-        self.topic = topic
-        self.message = message
+        (self.addressee, self.payload, self.timeToLive) = (addressee, payload, timeToLive)
+        (self.collapseID, self.dedupID, self.topic, self.message) = (collapseID, dedupID, topic, message)
         waitingMax = app.policy.notificationsMax
     }
 
@@ -57,8 +52,7 @@ public struct SealedMessage: Sendable {
     public let sealer: any ReceiptSealing
 
     public init(_ message: Message, sealer: any ReceiptSealing) {
-        self.message = message
-        self.sealer = sealer
+        (self.message, self.sealer) = (message, sealer)
     }
 }
 
@@ -80,9 +74,7 @@ public struct PostedNotification: Sendable {
     public let badge: Int
 
     public init(target: NotificationTarget, issued: IssuedNumber, badge: Int) {
-        self.target = target
-        self.issued = issued
-        self.badge = badge
+        (self.target, self.issued, self.badge) = (target, issued, badge)
     }
 }
 
@@ -99,12 +91,8 @@ public struct NotificationTarget: Sendable {
     public init(
         installID: InstallID, token: Token, keys: WebPushKeys?, epoch: Int64, userID: UserID?, cell: Int64
     ) {
-        self.installID = installID
-        self.token = token
-        self.keys = keys
-        self.epoch = epoch
-        self.userID = userID
-        self.cell = cell
+        (self.installID, self.token, self.keys, self.epoch) = (installID, token, keys, epoch)
+        (self.userID, self.cell) = (userID, cell)
     }
 }
 
@@ -117,9 +105,7 @@ public struct IssuedNumber: Hashable, Sendable {
     public let receipt: String?
 
     public init(number: Int64, previous: Int64, receipt: String? = nil) {
-        self.number = number
-        self.previous = previous
-        self.receipt = receipt
+        (self.number, self.previous, self.receipt) = (number, previous, receipt)
     }
 }
 

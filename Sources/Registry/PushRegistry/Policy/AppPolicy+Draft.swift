@@ -64,8 +64,7 @@ extension AppPolicy.Draft {
         let silences =
             [("/grace", policy.grace)] + Provider.allCases.map { ("/staleAfter/\($0.rawValue)", staleAfter[$0]) }
         return silences.filter { $0.1 <= policy.touchInterval }.map {
-            AppPolicy.Fault(
-                pointer: $0.0, code: "not-above-touch-interval", detail: "This must be longer than touchInterval.")
+            .init(pointer: $0.0, code: "not-above-touch-interval", detail: "This must be longer than touchInterval.")
         }
     }
 
@@ -86,54 +85,33 @@ extension AppPolicy.Draft {
     }
 
     private var messageFaults: [AppPolicy.Fault] {
-        var faults: [AppPolicy.Fault] = []
-        if let smallestGroup, smallestGroup < 1 {
-            faults.append(.init(pointer: "/smallestGroup", code: "out-of-range", detail: "This must be at least 1."))
-        }
-        if let receiptRetention, receiptRetention.seconds == 0 || receiptRetention > AppPolicy.receiptRetentionMax {
-            faults.append(
-                .init(
-                    pointer: "/receiptRetention", code: "out-of-range",
-                    detail: "This must be above 0 and at most \(AppPolicy.receiptRetentionMax)."))
-        }
-        return faults
+        let isTooLong = receiptRetention.map { $0.seconds == 0 || $0 > AppPolicy.receiptRetentionMax } ?? false
+        return outOfRange("/smallestGroup", "at least 1", if: smallestGroup.map { $0 < 1 } ?? false)
+            + outOfRange("/receiptRetention", "above 0 and at most \(AppPolicy.receiptRetentionMax)", if: isTooLong)
     }
 
     private var breakerFaults: [AppPolicy.Fault] {
         guard case .limits(let breaker) = feedbackBreaker else { return [] }
-        var faults: [AppPolicy.Fault] = []
-        if !FeedbackBreaker.countRange.contains(breaker.count) {
-            faults.append(
-                .init(pointer: "/feedbackBreaker/count", code: "out-of-range", detail: "This must be at least 0."))
-        }
-        if !(breaker.share > 0 && breaker.share <= 1) {
-            faults.append(
-                .init(
-                    pointer: "/feedbackBreaker/share", code: "out-of-range",
-                    detail: "This must be above 0 and at most 1."))
-        }
-        return faults
+        let isCount = FeedbackBreaker.countRange.contains(breaker.count)
+        let isShare = breaker.share > 0 && breaker.share <= 1
+        return outOfRange("/feedbackBreaker/count", "at least 0", if: !isCount)
+            + outOfRange("/feedbackBreaker/share", "above 0 and at most 1", if: !isShare)
     }
 
     private var groupFaults: [AppPolicy.Fault] {
         guard consoleGroups.count > AppPolicy.consoleGroupsMax else { return [] }
-        return [
-            .init(
-                pointer: "/consoleGroups", code: "too-many",
-                detail: "At most \(AppPolicy.consoleGroupsMax) groups are allowed.")
-        ]
+        let detail = "At most \(AppPolicy.consoleGroupsMax) groups are allowed."
+        return [.init(pointer: "/consoleGroups", code: "too-many", detail: detail)]
     }
 
     private func limitFaults(_ limit: AppPolicy.RateLimit?, at pointer: String) -> [AppPolicy.Fault] {
         guard let limit else { return [] }
-        var faults: [AppPolicy.Fault] = []
-        if !(limit.rate > 0 && limit.rate.isFinite) {
-            faults.append(.init(pointer: pointer + "/rate", code: "out-of-range", detail: "This must be above 0."))
-        }
-        if limit.burst < 1 {
-            faults.append(.init(pointer: pointer + "/burst", code: "out-of-range", detail: "This must be at least 1."))
-        }
-        return faults
+        return outOfRange(pointer + "/rate", "above 0", if: !(limit.rate > 0 && limit.rate.isFinite))
+            + outOfRange(pointer + "/burst", "at least 1", if: limit.burst < 1)
+    }
+
+    private func outOfRange(_ pointer: String, _ expected: String, if isFault: Bool) -> [AppPolicy.Fault] {
+        isFault ? [.init(pointer: pointer, code: "out-of-range", detail: "This must be \(expected).")] : []
     }
 
     /// Scheme, host and port exactly as a browser sends them. `http` is allowed for development.

@@ -105,8 +105,7 @@ public struct AppPolicy: Hashable, Sendable {
         public var perAddress: RateLimit?
 
         public init(perKey: RateLimit? = nil, perAddress: RateLimit? = nil) {
-            self.perKey = perKey
-            self.perAddress = perAddress
+            (self.perKey, self.perAddress) = (perKey, perAddress)
         }
     }
 
@@ -118,8 +117,7 @@ public struct AppPolicy: Hashable, Sendable {
         public var burst: Int
 
         public init(rate: Double, burst: Int) {
-            self.rate = rate
-            self.burst = burst
+            (self.rate, self.burst) = (rate, burst)
         }
     }
 }

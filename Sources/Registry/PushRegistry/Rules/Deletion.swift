@@ -14,12 +14,8 @@ public struct Deletion: Sendable {
         key: InstallationKey, requester: Requester, credential: UserCredential? = nil,
         sessionTombstones: ISO8601Duration = ISO8601Duration(seconds: 0), precondition: Precondition?, actor: String
     ) {
-        self.key = key
-        self.requester = requester
-        self.credential = credential
-        self.sessionTombstones = sessionTombstones
-        self.precondition = precondition
-        self.actor = actor
+        (self.key, self.requester, self.credential) = (key, requester, credential)
+        (self.sessionTombstones, self.precondition, self.actor) = (sessionTombstones, precondition, actor)
     }
 
     public enum Decision: Sendable {

@@ -42,23 +42,12 @@ public struct Installation: Hashable, Sendable {
         createdAt: Timestamp, registeredAt: Timestamp, lastSeenAt: Timestamp, stateChangedAt: Timestamp,
         snapshotDigest: [UInt8], fingerprint: DeviceFingerprint?
     ) {
-        self.key = key
-        self.provider = provider
-        self.tokenSHA256 = tokenSHA256
-        self.keys = keys
-        self.owner = owner
-        self.credentialIssuedAt = credentialIssuedAt
-        self.state = state
-        self.generation = generation
-        self.registrationGeneration = registrationGeneration
-        self.epoch = epoch
-        self.probablyReplacedBy = probablyReplacedBy
-        self.createdAt = createdAt
-        self.registeredAt = registeredAt
-        self.lastSeenAt = lastSeenAt
-        self.stateChangedAt = stateChangedAt
-        self.snapshotDigest = snapshotDigest
-        self.fingerprint = fingerprint
+        (self.key, self.provider, self.tokenSHA256, self.keys) = (key, provider, tokenSHA256, keys)
+        (self.owner, self.credentialIssuedAt, self.state) = (owner, credentialIssuedAt, state)
+        (self.generation, self.registrationGeneration, self.epoch) = (generation, registrationGeneration, epoch)
+        (self.probablyReplacedBy, self.createdAt) = (probablyReplacedBy, createdAt)
+        (self.registeredAt, self.lastSeenAt, self.stateChangedAt) = (registeredAt, lastSeenAt, stateChangedAt)
+        (self.snapshotDigest, self.fingerprint) = (snapshotDigest, fingerprint)
     }
 
     /// Another epoch of notifications begins with the present generation: the owner has changed, was logged out, or
@@ -136,8 +125,7 @@ public struct Owner: Hashable, Sendable {
         public let expiresAt: Timestamp?
 
         public init(id: SessionID, expiresAt: Timestamp?) {
-            self.id = id
-            self.expiresAt = expiresAt
+            (self.id, self.expiresAt) = (id, expiresAt)
         }
     }
 
@@ -145,8 +133,7 @@ public struct Owner: Hashable, Sendable {
     public let session: Session?
 
     public init(userID: UserID, session: Session? = nil) {
-        self.userID = userID
-        self.session = session
+        (self.userID, self.session) = (userID, session)
     }
 
     /// Whether user and session are the same. The session's expiry may differ.

@@ -38,8 +38,7 @@ public struct LockedInstallations: Sendable {
         let keychainID: String
 
         init(_ app: AppNumber, _ keychainID: String) {
-            self.app = app
-            self.keychainID = keychainID
+            (self.app, self.keychainID) = (app, keychainID)
         }
     }
 
@@ -67,9 +66,7 @@ public struct LockedInstallations: Sendable {
             installations.compactMap { row in row.address.map { ($0, row.key) } },
             uniquingKeysWith: { first, _ in first })
         keychains = [:]
-        self.tombstones = tombstones
-        self.userChoices = userChoices
-        self.others = others
+        (self.tombstones, self.userChoices, self.others) = (tombstones, userChoices, others)
         (self.now, self.number) = (now, number)
         for installation in installations { indexKeychain(of: installation) }
         guard !others.isEmpty else { return }

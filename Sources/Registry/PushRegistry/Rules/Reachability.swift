@@ -28,9 +28,7 @@ public struct Reachability: Hashable, Sendable {
     public init(
         state: InstallationState, sessionExpiresAt: Timestamp?, settings: NotificationSettings, provider: Provider
     ) {
-        self.state = state
-        self.sessionExpiresAt = sessionExpiresAt
-        self.settings = settings
+        (self.state, self.sessionExpiresAt, self.settings) = (state, sessionExpiresAt, settings)
         self.provider = provider
     }
 

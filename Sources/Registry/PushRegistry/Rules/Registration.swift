@@ -156,13 +156,8 @@ public struct RegistrationOutcome: Hashable, Sendable {
         status: Status, generation: Int64, epoch: Int64, provider: Provider, state: InstallationState,
         userID: UserID?, lastSeenAt: Timestamp, expiredTokens: Int? = nil
     ) {
-        self.status = status
-        self.generation = generation
-        self.epoch = epoch
-        self.provider = provider
-        self.state = state
-        self.userID = userID
-        self.lastSeenAt = lastSeenAt
+        (self.status, self.generation, self.epoch, self.provider) = (status, generation, epoch, provider)
+        (self.state, self.userID, self.lastSeenAt) = (state, userID, lastSeenAt)
         self.expiredTokens = expiredTokens
     }
 
@@ -202,10 +197,7 @@ public struct RegistrationRequest: Hashable, Sendable {
         token: Token, keys: WebPushKeys?, snapshot: Snapshot, topics: [TopicChange] = [],
         tokens: [SentTypedToken]? = nil
     ) {
-        self.token = token
-        self.keys = keys
-        self.snapshot = snapshot
-        self.topics = topics
+        (self.token, self.keys, self.snapshot, self.topics) = (token, keys, snapshot, topics)
         self.tokens = tokens
     }
 

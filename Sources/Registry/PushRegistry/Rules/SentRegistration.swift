@@ -67,8 +67,7 @@ public final class SentRegistration: Sendable {
 
         /// - Parameter links: they replace names of time zones.
         public init(storesAdvertisingID: Bool, webPushHosts: WebPushHosts = WebPushHosts(), links: TimeZoneLinks) {
-            self.storesAdvertisingID = storesAdvertisingID
-            self.webPushHosts = webPushHosts
+            (self.storesAdvertisingID, self.webPushHosts) = (storesAdvertisingID, webPushHosts)
             zonesVersion = links.version
         }
     }
@@ -134,9 +133,7 @@ public struct RegistrationClaim: Sendable {
         of app: App, owner: Owner?, by authority: Authority = .owner, credentialIssuedAt: Timestamp? = nil,
         precondition: Precondition? = nil
     ) {
-        self.owner = owner
-        self.authority = authority
-        self.credentialIssuedAt = credentialIssuedAt
+        (self.owner, self.authority, self.credentialIssuedAt) = (owner, authority, credentialIssuedAt)
         self.precondition = precondition
         touchInterval = app.policy.touchInterval
     }

@@ -55,17 +55,9 @@ public struct TokenEvent: Hashable, Sendable {
         provider: Provider, tokenSHA256: [UInt8]?, userID: UserID?, previousUserID: UserID?, state: InstallationState,
         generationBefore: Int64, generationAfter: Int64
     ) {
-        self.key = key
-        self.kind = kind
-        self.reason = reason
-        self.actor = actor
-        self.at = at
-        self.provider = provider
-        self.tokenSHA256 = tokenSHA256
-        self.userID = userID
-        self.previousUserID = previousUserID
-        self.state = state
-        self.generationBefore = generationBefore
+        (self.key, self.kind, self.reason, self.actor) = (key, kind, reason, actor)
+        (self.at, self.provider, self.tokenSHA256, self.userID) = (at, provider, tokenSHA256, userID)
+        (self.previousUserID, self.state, self.generationBefore) = (previousUserID, state, generationBefore)
         self.generationAfter = generationAfter
     }
 }

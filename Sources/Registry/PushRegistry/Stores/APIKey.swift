@@ -27,13 +27,8 @@ public struct APIKey: Sendable {
         id: String, app: AppNumber, name: String, roles: Set<Role>, secretSHA256: [UInt8], createdAt: Timestamp,
         expiresAt: Timestamp? = nil, revokedAt: Timestamp?
     ) {
-        self.id = id
-        self.app = app
-        self.name = name
-        self.roles = roles
-        self.secretSHA256 = secretSHA256
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
+        (self.id, self.app, self.name, self.roles) = (id, app, name, roles)
+        (self.secretSHA256, self.createdAt, self.expiresAt) = (secretSHA256, createdAt, expiresAt)
         self.revokedAt = revokedAt
     }
 

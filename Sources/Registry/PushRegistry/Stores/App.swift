@@ -17,13 +17,8 @@ public final class App: Sendable {
         number: AppNumber, id: AppID, policy: AppPolicy, revision: String = "", signingKeys: [AppSigningKey] = [],
         identityKey: AppIdentityKey = AppIdentityKey(bytes: []), topics: TopicCatalogue = TopicCatalogue()
     ) {
-        self.number = number
-        self.id = id
-        self.policy = policy
-        self.revision = revision
-        self.signingKeys = signingKeys
-        self.identityKey = identityKey
-        self.topics = topics
+        (self.number, self.id, self.policy, self.revision) = (number, id, policy, revision)
+        (self.signingKeys, self.identityKey, self.topics) = (signingKeys, identityKey, topics)
     }
 }
 
@@ -36,10 +31,7 @@ public struct UnusableApp: Sendable {
     public let reason: String
 
     public init(number: AppNumber, id: AppID, revision: String, reason: String) {
-        self.number = number
-        self.id = id
-        self.revision = revision
-        self.reason = reason
+        (self.number, self.id, self.revision, self.reason) = (number, id, revision, reason)
     }
 }
 
@@ -51,8 +43,36 @@ public struct DeletingApp: Sendable {
     public let since: Timestamp
 
     public init(number: AppNumber, id: AppID, since: Timestamp) {
-        self.number = number
-        self.id = id
-        self.since = since
+        (self.number, self.id, self.since) = (number, id, since)
+    }
+}
+
+/// A key of an app for values that the service returns and later verifies. It never signs directly: for each purpose a
+/// separate key is derived from it.
+public struct AppSigningKey: Hashable, Sendable, Redacted {
+    /// 1 and up, within its app. A signed value names it.
+    public let number: Int16
+    /// 32 random bytes.
+    public let key: [UInt8]
+    public let createdAt: Timestamp
+
+    public init(number: Int16, key: [UInt8], createdAt: Timestamp) {
+        (self.number, self.key, self.createdAt) = (number, key, createdAt)
+    }
+
+    /// The number and the time tell nearly all keys apart, and hashing takes longer than comparing.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(number)
+        hasher.combine(createdAt)
+    }
+}
+
+/// A key of an app that is never replaced. It is never used itself, either.
+public struct AppIdentityKey: Hashable, Sendable, Redacted {
+    /// 32 random bytes.
+    public let bytes: [UInt8]
+
+    public init(bytes: [UInt8]) {
+        self.bytes = bytes
     }
 }

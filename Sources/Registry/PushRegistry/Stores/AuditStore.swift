@@ -44,13 +44,8 @@ public struct AuditEntry: Hashable, Sendable {
         _ action: String, _ target: String, members: [String] = [], actor: String, person: String? = nil,
         roles: [String] = [], requestID: String? = nil
     ) {
-        self.action = action
-        self.target = target
-        self.members = members
-        self.actor = actor
-        self.person = person
-        self.roles = roles
-        self.requestID = requestID
+        (self.action, self.target, self.members, self.actor) = (action, target, members, actor)
+        (self.person, self.roles, self.requestID) = (person, roles, requestID)
     }
 }
 

@@ -27,8 +27,7 @@ public final class DirectorySnapshot: Sendable {
     }
 
     private init(version: Int64, databaseEpoch: String, apps: Apps, keys: [String: APIKey]) {
-        self.version = version
-        self.databaseEpoch = databaseEpoch
+        (self.version, self.databaseEpoch) = (version, databaseEpoch)
         self.apps = Dictionary(uniqueKeysWithValues: apps.usable.map { ($0.id, $0) })
         appsByNumber = Dictionary(uniqueKeysWithValues: apps.usable.map { ($0.number, $0) })
         unusable = Dictionary(uniqueKeysWithValues: apps.unusable.map { ($0.id, $0) })

@@ -1,24 +1,24 @@
 /// Stores installations. A result is durable (R15). After an error, it is safe to repeat the call.
+///
+/// - Throws: every call throws `StoreError`.
 public protocol InstallationStore: Sendable {
     /// - Parameter version: the version of the directory that authenticated the caller, if it was not read for this
     ///   call; else nil.
-    /// - Throws: `RegistrationRefusal`, `StoreError`; `DirectoryChanged` if the directory has another version, and then
+    /// - Throws: `RegistrationRefusal`; `DirectoryChanged` if the directory has another version, and then
     ///   nothing was written; the faults of the registration's bytes.
     func register(_ sent: SentRegistration, ifDirectoryIs version: Int64?) async throws -> RegistrationOutcome
 
-    /// - Throws: `DeletionRefusal`, `StoreError`.
+    /// - Throws: `DeletionRefusal`.
     func delete(_ deletion: Deletion) async throws
 
-    /// - Throws: `TypedTokenRefusal`, `StoreError`.
+    /// - Throws: `TypedTokenRefusal`.
     func change(_ change: TypedTokenChange) async throws -> TypedTokenOutcome
 
-    /// - Throws: `StoreError`.
     func installation(_ key: InstallationKey) async throws -> InstallationRecord?
 
     /// The snapshots of settings and device, newest first; nil if the installation does not exist.
     ///
     /// - Parameter before: the `next` of the previous page.
-    /// - Throws: `StoreError`.
     func snapshots(of key: InstallationKey, before: Int64?, limit: Int) async throws -> SnapshotPage?
 }
 
@@ -41,12 +41,10 @@ public struct InstallationRecord: Sendable {
     public init(
         installation: Installation, token: Token?, tokens: [TypedToken] = [], snapshot: Snapshot, readAt: Timestamp
     ) {
-        self.installation = installation
-        self.token = token
+        (self.installation, self.token) = (installation, token)
         self.tokens = tokens.filter { !$0.isExpired(at: readAt) }
             .sorted { ($0.key.kind.rawValue, $0.key.name) < ($1.key.kind.rawValue, $1.key.name) }
-        self.snapshot = snapshot
-        self.readAt = readAt
+        (self.snapshot, self.readAt) = (snapshot, readAt)
     }
 }
 
@@ -57,8 +55,7 @@ public struct SnapshotPage: Sendable {
     public let next: Int64?
 
     public init(snapshots: [(at: Timestamp, snapshot: Snapshot)], next: Int64?) {
-        self.snapshots = snapshots
-        self.next = next
+        (self.snapshots, self.next) = (snapshots, next)
     }
 }
 

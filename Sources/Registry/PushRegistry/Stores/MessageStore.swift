@@ -83,10 +83,7 @@ public struct ReceiptReport: Hashable, Sendable {
     public init(
         message: MessageNumber, installation: InstallationHash, cell: Int64, event: MessageEvents, at time: Timestamp?
     ) {
-        self.message = message
-        self.installation = installation
-        self.cell = cell
-        self.event = event
+        (self.message, self.installation, self.cell, self.event) = (message, installation, cell, event)
         at = time
     }
 }
@@ -99,10 +96,7 @@ public struct MessageTarget: Hashable, Sendable {
     public let userID: String?
 
     public init(installation: InstallationHash, cell: Int64, installID: String, userID: String?) {
-        self.installation = installation
-        self.cell = cell
-        self.installID = installID
-        self.userID = userID
+        (self.installation, self.cell, self.installID, self.userID) = (installation, cell, installID, userID)
     }
 }
 
@@ -122,9 +116,7 @@ public struct InstallationCells: Sendable {
         public let cell: Int64
 
         public init(installID: InstallID, provider: Provider, cell: Int64) {
-            self.installID = installID
-            self.provider = provider
-            self.cell = cell
+            (self.installID, self.provider, self.cell) = (installID, provider, cell)
         }
     }
 
@@ -132,8 +124,7 @@ public struct InstallationCells: Sendable {
     public let named: [InstallID: Entry]
 
     public init(holders: [TokenAddress: Entry], named: [InstallID: Entry]) {
-        self.holders = holders
-        self.named = named
+        (self.holders, self.named) = (holders, named)
     }
 }
 
@@ -147,9 +138,6 @@ public struct UndeliveredTarget: Hashable, Sendable {
     public let state: String?
 
     public init(installation: InstallationHash, installID: String, userID: String?, state: String?) {
-        self.installation = installation
-        self.installID = installID
-        self.userID = userID
-        self.state = state
+        (self.installation, self.installID, self.userID, self.state) = (installation, installID, userID, state)
     }
 }

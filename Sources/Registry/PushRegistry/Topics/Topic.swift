@@ -26,18 +26,13 @@ public struct Topic: Hashable, Sendable {
             guard isInByDefault || !isLocked else {
                 throw InvalidValue(code: "locked-topic-is-out", detail: "A locked topic must be in by default.")
             }
-            self.name = name
-            self.description = description
-            self.category = category
-            self.isInByDefault = isInByDefault
-            self.isLocked = isLocked
+            (self.name, self.description, self.category) = (name, description, category)
+            (self.isInByDefault, self.isLocked) = (isInByDefault, isLocked)
         }
     }
 
     public init(number: TopicNumber, slug: TopicSlug, content: Content) {
-        self.number = number
-        self.slug = slug
-        self.content = content
+        (self.number, self.slug, self.content) = (number, slug, content)
     }
 
     /// Whether an installation with this choice is subscribed.
@@ -66,8 +61,7 @@ public struct TopicSlug: Hashable, Comparable, Sendable, CustomStringConvertible
 
     /// - Throws: `InvalidValue` with the code `invalid-topic`.
     public init(_ text: String) throws(InvalidValue) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed), VisibleASCII.isSegment(text)
-        else {
+        guard ASCII.isName(text, charactersMax: 64), text.utf8.allSatisfy({ ASCII.lowercased($0) == $0 }) else {
             throw InvalidValue(
                 code: "invalid-topic", detail: "A topic is 1 to 64 characters of a-z 0-9 . _ - and neither . nor ..")
         }
@@ -79,13 +73,35 @@ public struct TopicSlug: Hashable, Comparable, Sendable, CustomStringConvertible
     public static func < (left: TopicSlug, right: TopicSlug) -> Bool {
         left.rawValue.utf8.lexicographicallyPrecedes(right.rawValue.utf8)
     }
+}
 
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+/// All topics of an app at one version of the directory.
+public struct TopicCatalogue: Hashable, Sendable {
+    /// The most topics of one app.
+    public static let topicsMax = 1_000
+
+    /// All topics, in the order of their slugs.
+    public let topics: [Topic]
+    private let bySlug: [String: Topic]
+    private let byNumber: [TopicNumber: Topic]
+    private let newest: TopicNumber?
+
+    public init(_ topics: [Topic] = []) {
+        self.topics = topics.sorted { $0.slug < $1.slug }
+        bySlug = Dictionary(uniqueKeysWithValues: topics.map { ($0.slug.rawValue, $0) })
+        byNumber = Dictionary(uniqueKeysWithValues: topics.map { ($0.number, $0) })
+        newest = topics.map(\.number).max()
+    }
+
+    /// - Parameter slug: any text.
+    public subscript(slug: String) -> Topic? { bySlug[slug] }
+
+    public subscript(number: TopicNumber) -> Topic? { byNumber[number] }
+
+    /// Whether the topic was deleted. A number above all known numbers may belong to a topic that is newer than this
+    /// version: an app's topics are created one after another, in the order of their numbers.
+    public func isDeleted(_ number: TopicNumber) -> Bool {
+        guard let newest else { return false }
+        return number <= newest && byNumber[number] == nil
     }
 }

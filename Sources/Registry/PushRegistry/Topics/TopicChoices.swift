@@ -104,8 +104,7 @@ public struct ResolvedTopics: Hashable, Sendable {
     public let merged: TopicChoices
 
     public init(own: TopicChoices, merged: TopicChoices) {
-        self.own = own
-        self.merged = merged
+        (self.own, self.merged) = (own, merged)
     }
 
     /// The choices of a user.

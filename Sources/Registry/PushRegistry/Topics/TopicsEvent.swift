@@ -16,21 +16,14 @@ public struct TopicsEvent: Hashable, Sendable {
         public let generation: Int64
 
         init(_ installation: Installation) {
-            key = installation.key
-            provider = installation.provider
-            tokenSHA256 = installation.tokenSHA256
-            userID = installation.owner?.userID
-            state = installation.state
+            (key, provider, tokenSHA256) = (installation.key, installation.provider, installation.tokenSHA256)
+            (userID, state) = (installation.owner?.userID, installation.state)
             generation = installation.generation
         }
 
         init(_ event: TokenEvent) {
-            key = event.key
-            provider = event.provider
-            tokenSHA256 = event.tokenSHA256
-            userID = event.userID
-            state = event.state
-            generation = event.generationAfter
+            (key, provider, tokenSHA256) = (event.key, event.provider, event.tokenSHA256)
+            (userID, state, generation) = (event.userID, event.state, event.generationAfter)
         }
     }
 
@@ -48,12 +41,8 @@ public struct TopicsEvent: Hashable, Sendable {
         _ subject: Subject, _ reason: TokenEvent.Reason, by actor: String, at: Timestamp, topics: [TopicSlug],
         previousUserID: UserID? = nil
     ) {
-        self.previousUserID = previousUserID
-        self.subject = subject
-        self.reason = reason
-        self.actor = actor
-        self.at = at
-        self.topics = topics
+        (self.previousUserID, self.subject, self.reason, self.actor) = (previousUserID, subject, reason, actor)
+        (self.at, self.topics) = (at, topics)
     }
 
     /// The event of choices that end with an owner's binding, or with a token (fine print 47, 50).

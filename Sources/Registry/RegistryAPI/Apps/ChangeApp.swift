@@ -1,4 +1,5 @@
-// PUT and PATCH /v1/apps/{app}
+// PUT /v1/apps/{app}
+// PATCH /v1/apps/{app}
 
 import HTTPApplication
 import HTTPTypes
@@ -74,9 +75,7 @@ extension RegistryService {
         guard caller.isServerAdmin || (number != nil && caller.app == number) else {
             throw RefusedCall(.unknownApp, caller)
         }
-        guard caller.has(any: [.admin]) else {
-            throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
-        }
+        try caller.requireAdmin()
         return (caller, known)
     }
 }

@@ -27,10 +27,12 @@ struct PolicyMember: Sendable {
         .text("sessionExpiryClaim", \.sessionExpiryClaim),
         .flag("allowIncompleteTokens", \.allowsIncompleteTokens, \.allowsIncompleteTokens),
         .rateLimits,
-        .smallestGroup,
+        .count("smallestGroup", \.smallestGroup, in: 1...smallestGroupMax) { $0.smallestGroup },
         .duration("receiptRetention", \.receiptRetention, \.receiptRetention),
-        .notificationsMax,
-        .installationsPerUser,
+        .count("notificationsMax", \.notificationsMax, in: AppPolicy.notificationsMaxRange) { $0.notificationsMax },
+        .count("installationsPerUser", \.installationsPerUser, in: AppPolicy.installationsPerUserRange) {
+            $0.installationsPerUser
+        },
         .webPushHosts,
         .feedbackBreaker,
         .consoleGroups,
@@ -68,6 +70,18 @@ extension PolicyMember {
             value.readDuration(into: &duration)
         } write: { policy, writer in
             writer.string(policy[keyPath: effective].description)
+        }
+    }
+
+    /// - Parameter effective: nil: the member has no value.
+    private static func count(
+        _ name: StaticString, _ path: DraftPath<Int?>, in range: ClosedRange<Int64>,
+        _ effective: @escaping @Sendable (AppPolicy) -> Int?
+    ) -> PolicyMember {
+        PolicyMember(name, path, default: nil) { value, count, _ in
+            if let number = value.integer(in: range) { count = Int(number) }
+        } write: { policy, writer in
+            if let count = effective(policy) { writer.integer(Int64(count)) } else { writer.null() }
         }
     }
 
@@ -146,27 +160,6 @@ extension PolicyMember {
         if let url = policy.jwksURL { writer.string(url.text) } else { writer.null() }
     }
 
-    private static let smallestGroup = PolicyMember("smallestGroup", \.smallestGroup, default: nil) { value, group, _ in
-        if let count = value.integer(in: 1...smallestGroupMax) { group = Int(count) }
-    } write: { policy, writer in
-        writer.integer(Int64(policy.smallestGroup))
-    }
-
-    private static let notificationsMax = PolicyMember("notificationsMax", \.notificationsMax, default: nil) {
-        value, count, _ in
-        if let number = value.integer(in: AppPolicy.notificationsMaxRange) { count = Int(number) }
-    } write: { policy, writer in
-        writer.integer(Int64(policy.notificationsMax))
-    }
-
-    private static let installationsPerUser = PolicyMember(
-        "installationsPerUser", \.installationsPerUser, default: nil
-    ) { value, count, _ in
-        if let number = value.integer(in: AppPolicy.installationsPerUserRange) { count = Int(number) }
-    } write: { policy, writer in
-        if let count = policy.installationsPerUser { writer.integer(Int64(count)) } else { writer.null() }
-    }
-
     private static let webPushHosts = PolicyMember("webPushHosts", \.webPushHosts, default: nil) { value, hosts, _ in
         hosts = value.array(elementsMax: WebPushHosts.countMax)?.compactMap { element in
             element.string(scalarsMax: Device.textScalarsMax).map { WebPushHosts.canonical($0) ?? $0 }
@@ -241,8 +234,7 @@ extension PolicyMember {
 
 extension JSONValue {
     fileprivate func readDuration(into duration: inout ISO8601Duration?) {
-        guard let text = string(scalarsMax: Device.textScalarsMax) else { return }
-        if let parsed = parsed({ () throws(InvalidValue) in try ISO8601Duration(text) }) { duration = parsed }
+        if let parsed = parsedText(ISO8601Duration.init(_:)) { duration = parsed }
     }
 }
 

@@ -8,6 +8,15 @@ extension RegistryService {
     static let audiencePattern = "/v1/apps/{app}/audience"
     static let audienceRoles: Roles = [.marketing, .sender]
 
+    /// A call of an audience with a body.
+    func audienceRoute(
+        _ path: String, handler: @escaping @Sendable (ServerRequest, AppCall) async throws -> ServerResponse
+    ) -> Route {
+        appRoute(
+            .post, Self.audiencePattern + path, allowing: Self.audienceRoles, bodyBytesMax: AudienceLimits.bodyBytesMax,
+            handler: handler)
+    }
+
     /// The audience of a body, with its segments expanded.
     ///
     /// - Throws: `JSONFaults` for segments that cannot be expanded; 403 as `Caller.requireMayName`.
@@ -85,10 +94,46 @@ extension JSONWriter {
     /// The member `explain`, if the request has it.
     mutating func member(_ plan: AudiencePlan?) {
         guard let plan else { return }
-        name("explain")
-        object { writer in
+        object("explain") { writer in
             writer.member("path", plan.path.rawValue)
             writer.member("estimatedRows", plan.estimatedRows)
         }
+    }
+}
+
+/// Expands the segments of an app in filters.
+struct FilterResolver: Sendable {
+    let segments: any SegmentStore
+    let vocabulary: FilterVocabulary
+
+    /// The simplified filter with its segments expanded, and the faults of the segments.
+    func expanded(
+        _ filter: AudienceFilter, in app: AppNumber
+    ) async throws -> (filter: AudienceFilter, faults: [SegmentExpansion.Fault]) {
+        let names = Set(filter.segments.map(\.name))
+        guard !names.isEmpty else { return (filter.simplified, []) }
+        let definitions = try await segments.definitions(of: names, in: app)
+        return try await parsing(definitions.values.reduce(0) { $0 + $1.utf8.count }) {
+            var expansion = SegmentExpansion(try definitions.mapValues(saved))
+            return expansion.expand(filter)
+        }
+    }
+
+    /// Whether a saved filter compares with ids of users. Those of segments that it names are missing.
+    func namesUsers(_ text: String) throws -> Bool {
+        let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
+        return FilterReader(vocabulary: vocabulary).filter(document.root).namesUsers
+    }
+
+    /// Parses a saved filter. It was valid when it was saved, and its topics cannot be deleted.
+    func saved(_ text: String) throws -> AudienceFilter {
+        let document = try JSONDocument(Array(text.utf8), depthMax: AudienceLimits.jsonDepthMax, refusesNull: true)
+        let filter = FilterReader(vocabulary: vocabulary).filter(document.root)
+        guard document.faults.allSatisfy({ $0.code == .unknownTopic }) else {
+            throw StoreError.failed("a segment's filter cannot be read")
+        }
+        // The topic is newer than the directory that this call has read.
+        guard document.faults.isEmpty else { throw StoreError.unavailable }
+        return filter
     }
 }

@@ -3,7 +3,7 @@ import StrictJSON
 
 /// Queries audiences in the terms of the API, for the command line, which reads the database directly.
 public struct AudienceConsole: Sendable {
-    /// The faults of a query, one line each.
+    /// The faults of a text of the command line, one line each.
     public struct Refusal: Error, CustomStringConvertible {
         public let lines: [String]
 
@@ -21,8 +21,7 @@ public struct AudienceConsole: Sendable {
     private let resolver: FilterResolver
 
     public init(app: App, audiences: any AudienceStore, segments: any SegmentStore, links: TimeZoneLinks) {
-        self.app = app
-        self.audiences = audiences
+        (self.app, self.audiences) = (app, audiences)
         resolver = FilterResolver(
             segments: segments, vocabulary: FilterVocabulary(links: links, topics: app.topics))
     }

@@ -28,9 +28,7 @@ extension AudienceNote {
         return AudienceNote(
             location: location, code: "unknown-value", detail: "No installation of the app has this value." + hint)
     }
-}
 
-extension AudienceNote {
     /// The notes on a count or breakdown.
     ///
     /// - Parameters:
@@ -61,18 +59,13 @@ extension JSONWriter {
     /// `notes`, if there are any.
     mutating func member(_ notes: [AudienceNote]) {
         guard !notes.isEmpty else { return }
-        name("notes")
-        array { writer in
-            for note in notes {
-                writer.object { writer in
-                    switch note.location {
-                    case .pointer(let pointer): writer.member("pointer", pointer)
-                    case .parameter(let name): writer.member("parameter", name)
-                    }
-                    writer.member("code", note.code)
-                    writer.member("detail", note.detail)
-                }
+        objects("notes", notes) { writer, note in
+            switch note.location {
+            case .pointer(let pointer): writer.member("pointer", pointer)
+            case .parameter(let name): writer.member("parameter", name)
             }
+            writer.member("code", note.code)
+            writer.member("detail", note.detail)
         }
     }
 }

@@ -7,12 +7,8 @@ import StrictJSON
 
 extension RegistryService {
     var breakDownAudience: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/breakdown", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
-            let bytes = try request.jsonBody()
-            let body = try await parsing(bytes.count) {
+        audienceRoute("/breakdown") { request, call in
+            let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app), members: ["by", "limit", "kind", "name", "explain", "asOf"],
                     BreakdownOptions.init)
@@ -74,17 +70,12 @@ extension JSONObject {
 extension JSONWriter {
     /// `{asOf, total, overlapping?, groups: [{<field>…, count}], rest: {groups, count}, notes?}`.
     init(_ breakdown: AudienceBreakdown, by fields: [AudienceField], _ notes: [AudienceNote]) {
-        self.init(capacity: 96 * (breakdown.groups.count + 2))
-        object { writer in
+        self.init(capacity: 96 * (breakdown.groups.count + 2)) { writer in
             writer.member("asOf", breakdown.asOf.description)
             writer.member("total", breakdown.total)
             if fields.contains(.topic) { writer.member("overlapping", true) }
-            writer.name("groups")
-            writer.array { writer in
-                for group in breakdown.groups { writer.group(group, by: fields) }
-            }
-            writer.name("rest")
-            writer.object { writer in
+            writer.array("groups", breakdown.groups) { $0.group($1, by: fields) }
+            writer.object("rest") { writer in
                 writer.member("groups", breakdown.restGroups)
                 writer.member("count", breakdown.restCount)
             }

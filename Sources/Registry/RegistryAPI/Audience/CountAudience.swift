@@ -9,12 +9,8 @@ import StrictJSON
 
 extension RegistryService {
     var countAudience: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/count", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
-            let bytes = try request.jsonBody()
-            let body = try await parsing(bytes.count) {
+        audienceRoute("/count") { request, call in
+            let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app), members: ["explain", "sample", "kind", "name", "asOf"],
                     CountOptions.init)
@@ -78,8 +74,7 @@ private struct CountOptions: Sendable {
 extension JSONWriter {
     /// `{count, asOf, sample?, notes?}`.
     init(_ count: AudienceCount, _ notes: [AudienceNote], sample: [String]? = nil) {
-        self.init()
-        object { writer in
+        self.init { writer in
             writer.member("count", count.count)
             writer.member("asOf", count.asOf.description)
             if let sample { writer.member("sample", sample) }

@@ -9,13 +9,9 @@ import StrictJSON
 
 extension RegistryService {
     var listAudience: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/installations", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
-            let bytes = try request.jsonBody()
+        audienceRoute("/installations") { request, call in
             let names = names(for: call)
-            let body = try await parsing(bytes.count) {
+            let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app),
                     members: ["limit", "after", "explain", "message", "kind", "name"]
@@ -36,9 +32,7 @@ extension RegistryService {
             return .json(JSONWriter(page, names, receipts))
         }
     }
-}
 
-extension RegistryService {
     /// The receipts of a page, which are counted; empty without a message.
     private func receipts(of page: AudiencePage, _ message: HandedOutMessage?) async throws -> [String] {
         guard let message else { return [] }
@@ -76,8 +70,7 @@ private struct PageOptions {
         message = try MessageReference(root, caller)
         let (limit, position) = (root.limit(), root.position("after", names))
         guard let limit, let position else { return nil }
-        self.limit = limit
-        self.position = position
+        (self.limit, self.position) = (limit, position)
     }
 }
 
@@ -101,14 +94,10 @@ extension JSONWriter {
     /// - Parameter receipts: one for each installation, or none.
     fileprivate init(_ page: AudiencePage, _ names: InstallationNames, _ receipts: [String]) {
         let last = page.hasMore ? page.items.last : nil
-        self.init(capacity: 256 * (page.items.count + 1))
-        object { writer in
+        self.init(capacity: 256 * (page.items.count + 1)) { writer in
             writer.member("asOf", page.asOf.description)
-            writer.name("installations")
-            writer.array { writer in
-                for (index, item) in page.items.enumerated() {
-                    writer.item(item, names, receipt: receipts.isEmpty ? nil : receipts[index])
-                }
+            writer.array("installations", page.items.enumerated()) { writer, item in
+                writer.item(item.element, names, receipt: receipts.isEmpty ? nil : receipts[item.offset])
             }
             writer.member("next", last.flatMap(names.cursor))
             writer.member(page.plan)
@@ -130,17 +119,9 @@ extension JSONWriter {
                     writer.member("expiresAt", typed.expiresAt?.description)
                 }
                 writer.member("generation", item.generation)
-                if let keys = item.keys { writer.keys(keys) }
+                if let keys = item.keys { writer.member(keys) }
                 if let receipt { writer.member("receipt", receipt) }
             }
-        }
-    }
-
-    private mutating func keys(_ keys: WebPushKeys) {
-        name("keys")
-        object { writer in
-            writer.member("p256dh", keys.p256dh)
-            writer.member("auth", keys.auth)
         }
     }
 }

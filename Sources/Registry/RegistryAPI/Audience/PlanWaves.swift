@@ -8,10 +8,7 @@ import StrictJSON
 extension RegistryService {
     /// The times at which to send so that pushes arrive at the same local time everywhere.
     var planWaves: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/waves", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
+        audienceRoute("/waves") { request, call in
             let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app), members: ["localTime", "date", "explain"], WaveOptions.init)
@@ -34,14 +31,13 @@ private struct WaveOptions {
         let time = Self.time(root)
         let day = root.required("date")?.day()
         guard let time, let day else { return nil }
-        self.time = time
-        self.day = day
+        (self.time, self.day) = (time, day)
     }
 
     private static func time(_ root: JSONObject) -> LocalTime? {
-        guard let value = root.required("localTime"), let text = value.text() else { return nil }
-        let time = value.parsed { () throws(InvalidValue) in try LocalTime(text) }
-        if let time, !time.isWithinDay { value.refuse(.outOfRange, "This must be before 24:00.") }
+        let value = root.required("localTime")
+        let time = value?.parsedText(LocalTime.init)
+        if let time, !time.isWithinDay { value?.refuse(.outOfRange, "This must be before 24:00.") }
         return time
     }
 }
@@ -49,27 +45,18 @@ private struct WaveOptions {
 extension JSONWriter {
     /// `{asOf, total, waves: [{at, count, timeZones: [], clockChanges?: []}], withoutTimeZone}`.
     fileprivate init(_ schedule: AudienceWaves) {
-        self.init(capacity: 4_096)
-        object { writer in
+        self.init(capacity: 4_096) { writer in
             writer.member("asOf", schedule.asOf.description)
             writer.member("total", schedule.total)
-            writer.name("waves")
-            writer.array { writer in
-                for wave in schedule.waves {
-                    writer.object { writer in
-                        writer.member("at", wave.at.description)
-                        writer.member("count", wave.count)
-                        writer.name("timeZones")
-                        writer.array { writer in
-                            for zone in wave.timeZones { zone.map { writer.string($0) } ?? writer.null() }
-                        }
-                        if !wave.clockChanges.isEmpty {
-                            writer.name("clockChanges")
-                            writer.array { writer in
-                                for change in wave.clockChanges { writer.clockChange(change) }
-                            }
-                        }
-                    }
+            writer.objects("waves", schedule.waves) { writer, wave in
+                writer.member("at", wave.at.description)
+                writer.member("count", wave.count)
+                writer.name("timeZones")
+                writer.array { writer in
+                    for zone in wave.timeZones { zone.map { writer.string($0) } ?? writer.null() }
+                }
+                if !wave.clockChanges.isEmpty {
+                    writer.array("clockChanges", wave.clockChanges) { $0.clockChange($1) }
                 }
             }
             writer.member("withoutTimeZone", schedule.withoutTimeZone)

@@ -8,10 +8,7 @@ import StrictJSON
 extension RegistryService {
     /// The counts of past days. Days without a record are left out.
     var trendAudience: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/trend", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
+        audienceRoute("/trend") { request, call in
             let body = try await request.parsedJSON { bytes in
                 try AudienceBody.parse(
                     bytes, in: vocabulary(of: call.app), members: ["kind", "name", "from", "to", "interval"],
@@ -70,7 +67,7 @@ private struct TrendOptions {
 extension JSONValue {
     /// A day such as `2026-11-22`; nil after a fault.
     func day() -> CalendarDay? {
-        text().flatMap { text in parsed { () throws(InvalidValue) in try CalendarDay(text) } }
+        parsedText(CalendarDay.init(_:))
     }
 }
 
@@ -120,16 +117,10 @@ extension JSONFault.Code {
 extension JSONWriter {
     /// `{points: [{at, count}]}`.
     fileprivate init(_ points: [AudienceTrend.Point]) {
-        self.init(capacity: 48 * (points.count + 1))
-        object { writer in
-            writer.name("points")
-            writer.array { writer in
-                for point in points {
-                    writer.object { writer in
-                        writer.member("at", point.day.description)
-                        writer.member("count", point.count)
-                    }
-                }
+        self.init(capacity: 48 * (points.count + 1)) { writer in
+            writer.objects("points", points) { writer, point in
+                writer.member("at", point.day.description)
+                writer.member("count", point.count)
             }
         }
     }

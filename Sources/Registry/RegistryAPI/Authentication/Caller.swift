@@ -19,14 +19,13 @@ final class Caller: Sendable {
     /// The role in events and in the audit log: the key's first one.
     private let namedRole: Role
 
-    static let serverAdmin = Caller(
-        isServerAdmin: true, roles: .all, app: nil, keyID: nil, user: nil, namedRole: .admin)
+    static let serverAdmin = Caller(isServerAdmin: true, roles: .all)
 
     convenience init(_ key: APIKey) {
         let roles = Roles(key.roles)
         // The role admin includes all other roles.
         self.init(
-            isServerAdmin: false, roles: roles.contains(.admin) ? .all : roles, app: key.app, keyID: key.id, user: nil,
+            roles: roles.contains(.admin) ? .all : roles, app: key.app, keyID: key.id,
             namedRole: Self.rolesByRank.first(where: roles.contains) ?? .client)
     }
 
@@ -35,40 +34,36 @@ final class Caller: Sendable {
     /// - Parameter app: that the roles are for; nil for a call outside of the apps.
     convenience init(_ person: ConsolePerson, _ roles: Set<Role>, of app: AppNumber?) {
         let roles = Roles(roles)
-        self.init(
-            isServerAdmin: false, roles: roles.contains(.admin) ? .all : roles, app: app, keyID: nil, user: nil,
-            person: person, namedRole: .admin)
+        self.init(roles: roles.contains(.admin) ? .all : roles, app: app, person: person)
     }
 
     /// A person of the group that has the rights of the admin key.
     static func serverAdmin(_ person: ConsolePerson) -> Caller {
-        Caller(
-            isServerAdmin: true, roles: .all, app: nil, keyID: nil, user: nil, person: person, namedRole: .admin)
+        Caller(isServerAdmin: true, roles: .all, person: person)
     }
 
     convenience init(_ token: UserToken, of app: AppNumber) {
-        self.init(
-            isServerAdmin: false, roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token,
-            namedRole: .client)
+        self.init(roles: [.client], app: app, keyID: token.keyID ?? "jwt", user: token, namedRole: .client)
     }
 
     private init(
-        isServerAdmin: Bool, roles: Roles, app: AppNumber?, keyID: String?, user: UserToken?,
-        person: ConsolePerson? = nil, namedRole: Role
+        isServerAdmin: Bool = false, roles: Roles, app: AppNumber? = nil, keyID: String? = nil, user: UserToken? = nil,
+        person: ConsolePerson? = nil, namedRole: Role = .admin
     ) {
-        self.isServerAdmin = isServerAdmin
-        self.roles = roles
-        self.app = app
-        self.keyID = keyID
-        self.user = user
-        self.person = person
-        self.namedRole = namedRole
+        (self.isServerAdmin, self.roles, self.app, self.keyID) = (isServerAdmin, roles, app, keyID)
+        (self.user, self.person, self.namedRole) = (user, person, namedRole)
     }
 
     func has(any wanted: Roles) -> Bool { !roles.isDisjoint(with: wanted) }
 
     /// The user and session of a JWT, which a logout can end; nil for a key.
     var credential: UserCredential? { user.map { UserCredential(owner: $0.owner, issuedAt: $0.issuedAt) } }
+
+    /// - Throws: 403.
+    func requireAdmin() throws(RefusedCall) {
+        guard !has(any: [.admin]) else { return }
+        throw RefusedCall(.forbidden("This requires a key with the role admin."), self)
+    }
 
     /// Whether the caller is the app's back end, which may act for any user.
     var isService: Bool { roles.contains(.service) }
@@ -233,5 +228,46 @@ extension RegistryService {
         let scheme = field.prefix { $0 != UInt8(ascii: " ") }
         guard scheme.equalsIgnoringCase("bearer") else { throw APIError.missingCredential }
         return field.dropFirst(scheme.count + 1)
+    }
+}
+
+/// A set of roles, as bits: every call asks which of them its caller has.
+struct Roles: OptionSet {
+    let rawValue: UInt8
+
+    static let client = Roles(.client)
+    static let service = Roles(.service)
+    static let sender = Roles(.sender)
+    static let marketing = Roles(.marketing)
+    static let support = Roles(.support)
+    static let admin = Roles(.admin)
+    static let all = Roles(Role.allCases)
+
+    init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    init(_ roles: some Sequence<Role>) {
+        self = roles.reduce(into: []) { $0.insert(Roles($1)) }
+    }
+
+    private init(_ role: Role) {
+        rawValue =
+            switch role {
+            case .client: 1
+            case .service: 2
+            case .sender: 4
+            case .marketing: 8
+            case .support: 16
+            case .admin: 32
+            }
+    }
+
+    func contains(_ role: Role) -> Bool { contains(Roles(role)) }
+
+    /// The names for an error: `marketing, sender or admin`. An admin may do all.
+    var list: String {
+        let names = Role.allCases.filter { contains($0) && $0 != .admin }.map(\.rawValue).sorted()
+        return names.isEmpty ? "admin" : names.joined(separator: ", ") + " or admin"
     }
 }

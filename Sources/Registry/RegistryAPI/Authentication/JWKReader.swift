@@ -42,9 +42,7 @@ struct JWKReader {
             object.refusePrivate(name)
             isPrivate = true
         }
-        self.members = members
-        self.isPrivate = isPrivate
-        self.object = object
+        (self.members, self.isPrivate, self.object) = (members, isPrivate, object)
     }
 
     /// False for keys of another `use`: key sets of identity providers also contain keys for encryption.

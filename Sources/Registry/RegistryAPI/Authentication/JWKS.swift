@@ -43,18 +43,10 @@ struct JWKS {
 
     /// Parses a stored set and ignores keys that cannot verify anything.
     init(stored text: String) {
-        var (members, keys): ([[String: String]], [UserTokenKeys.Key]) = ([], [])
-        if let document = try? JSONDocument(Array(text.utf8)), let set = document.root.object(),
-            let array = set.array("keys", elementsMax: Self.keysMax)
-        {
-            for element in array {
-                guard let object = element.object() else { continue }
-                let reader = JWKReader(object, secret: { _ in nil })
-                members.append(reader.members)
-                if let key = reader.verificationKey() { keys.append(key) }
-            }
-        }
-        (self.members, self.keys) = (members, keys)
+        let set = (try? JSONDocument(Array(text.utf8)))?.root.object()
+        let objects = set?.array("keys", elementsMax: Self.keysMax)?.compactMap { $0.object() } ?? []
+        let readers = objects.map { JWKReader($0, secret: { _ in nil }) }
+        self.init(members: readers.map(\.members), keys: readers.compactMap { $0.verificationKey() })
     }
 
     /// Parses a set that an identity provider publishes. It ignores keys that a policy could not contain: keys that
@@ -98,10 +90,7 @@ struct JWKS {
     private func text(of keys: [[String: String]]) -> String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.name("keys")
-            writer.array { writer in
-                for key in keys { writer.strings(key) }
-            }
+            writer.array("keys", keys) { $0.strings($1) }
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

@@ -55,15 +55,12 @@ struct UserTokenKeys: Sendable {
 
     var isEmpty: Bool { keys.isEmpty }
 
-    /// - Parameter text: a JWKS (RFC 7517) that was valid when the policy was saved. Keys that are too weak by today's
-    ///   rules are ignored.
-    init(_ text: String?) {
-        keys = text.map { JWKS(stored: $0).keys } ?? []
-    }
-
-    /// The keys of a policy and those that its identity provider publishes.
-    init(_ text: String?, and published: [Key]) {
-        keys = UserTokenKeys(text).keys + published
+    /// - Parameters:
+    ///   - text: the JWKS (RFC 7517) of a policy, valid when it was saved. Keys that are too weak by today's rules are
+    ///     ignored.
+    ///   - published: by the policy's identity provider.
+    init(_ text: String?, and published: [Key] = []) {
+        keys = (text.map { JWKS(stored: $0).keys } ?? []) + published
     }
 
     /// The candidates for a JWT with this header: without a `kid`, all keys of the algorithm. RFC 7517 makes the `kid`

@@ -17,9 +17,7 @@ public struct ProcessCounts: Sendable {
     public let registrations: [String: Int64]
 
     public init(process: String, startedAt: Timestamp, requests: [String: Int64], registrations: [String: Int64]) {
-        self.process = process
-        self.startedAt = startedAt
-        self.requests = requests
+        (self.process, self.startedAt, self.requests) = (process, startedAt, requests)
         self.registrations = registrations
     }
 }
@@ -40,8 +38,7 @@ extension RegistryService {
         Route(.get, Self.consolePattern + "/v1/rates") { request in
             try await checkOperator(request)
             let counts = console.rates()
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json { writer in
                 writer.member("at", console.now().description)
                 writer.member("process", counts.process)
                 writer.member("startedAt", counts.startedAt.description)
@@ -50,16 +47,12 @@ extension RegistryService {
                 writer.name("registrations")
                 writer.counts(counts.registrations)
             }
-            return .json(writer)
         }
     }
 
     /// - Throws: `APIError.signedOut`; 403 for a caller without the role admin.
     private func checkOperator(_ request: ServerRequest) async throws {
-        let (caller, _) = try await acting(for: request).caller(request)
-        guard caller.has(any: [.admin]) else {
-            throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
-        }
+        try await acting(for: request).caller(request).0.requireAdmin()
     }
 }
 

@@ -4,27 +4,20 @@ import HTTPWire
 /// Decides which requests may come from the console's own page: a page of another site must not act with the session of
 /// its visitor (CSRF), and must not reach the console by a host name of its own (DNS rebinding).
 public struct ConsoleOrigin: Sendable {
-    enum Refusal: Hashable {
-        /// Over plain HTTP, the request is for another host than this machine.
-        case foreignHost
-        /// The request changes something and does not come from the console's page.
-        case foreignPage
-    }
-
     /// The browser's `https://host:port` if a proxy ends TLS; nil if browsers connect to the service.
     private let configured: String?
     private let usesTLS: Bool
 
     /// - Parameter configured: the setting `consoleOrigin`, in lower case.
     public init(configured: String?, usesTLS: Bool) {
-        self.configured = configured
-        self.usesTLS = usesTLS
+        (self.configured, self.usesTLS) = (configured, usesTLS)
     }
 
-    func refusal(of head: RequestHead) -> Refusal? {
-        guard configured != nil || usesTLS || isLoopback(head.authority) else { return .foreignHost }
-        if head.method == .get || head.method == .head { return nil }
-        return isOwnPage(head) ? nil : .foreignPage
+    /// - Throws: `foreignHost`, if over plain HTTP the request is for another host than this machine; `foreignPage`, if
+    ///   it changes something and does not come from the console's page.
+    func check(_ head: RequestHead) throws(APIError) {
+        guard configured != nil || usesTLS || isLoopback(head.authority) else { throw .foreignHost }
+        guard head.method == .get || head.method == .head || isOwnPage(head) else { throw .foreignPage }
     }
 
     /// Whether a browser says that the request comes from a page of this origin. Old browsers, and pages over plain

@@ -75,12 +75,10 @@ extension RegistryService {
 extension JSONWriter {
     /// `{roles, provider?}`.
     static func signedOut(_ provider: IdentityProvider?) -> JSONWriter {
-        var writer = JSONWriter()
-        writer.object { writer in
+        return JSONWriter { writer in
             writer.member("roles", [String]())
             writer.provider(provider)
         }
-        return writer
     }
 
     /// `{app?, apps?, roles, name, expiresAt, idleUntil, provider?}`. A person with several apps has `apps`, and in
@@ -94,8 +92,7 @@ extension JSONWriter {
         object { writer in
             if let app = caller.app { writer.member("app", directory.id(of: app)?.rawValue) }
             if grants.count > 1 {
-                writer.name("apps")
-                writer.array { writer in for grant in grants { writer.grant(grant) } }
+                writer.array("apps", grants) { $0.grant($1) }
             }
             let roles = key?.roles ?? grants.reduce(into: []) { $0.formUnion($1.roles) }
             writer.member("roles", (caller.isServerAdmin ? [.admin] : roles).map(\.rawValue).sorted())
@@ -116,8 +113,7 @@ extension JSONWriter {
     /// By which the page offers to sign in.
     private mutating func provider(_ provider: IdentityProvider?) {
         guard let settings = provider?.settings else { return }
-        name("provider")
-        object { writer in
+        object("provider") { writer in
             writer.member("issuer", settings.issuer)
             writer.member("groupsClaim", settings.groupsClaim)
         }

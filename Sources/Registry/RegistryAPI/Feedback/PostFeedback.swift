@@ -37,16 +37,14 @@ extension RegistryService {
     }
 
     private func response(_ counts: FeedbackCounts, to body: FeedbackBody) -> ServerResponse {
-        var writer = JSONWriter()
-        writer.object { writer in
+        return .json { writer in
             writer.member("received", body.items.count + body.invalid)
             writer.member("unregistered", counts[.unregistered])
             writer.member("suspect", counts[.suspect] + counts[.held])
             writer.member("outdated", counts[.outdated])
             writer.member("unknown", counts[.unknown])
             writer.member("ignored", counts[.ignored])
-            writer.name("ignoredReasons")
-            writer.object { writer in
+            writer.object("ignoredReasons") { writer in
                 for (reason, count) in counts.ignoredReasons {
                     writer.name(reason)
                     writer.integer(Int64(count))
@@ -55,7 +53,6 @@ extension RegistryService {
             writer.member("held", counts[.held])
             writer.invalidItems(of: body)
         }
-        return .json(writer)
     }
 }
 

@@ -40,24 +40,20 @@ extension RegistryService {
         _ decide: @escaping @Sendable (JSONObject) -> FeedbackRepair.Decision?
     ) -> Route {
         appRoute(.post, pattern, allowing: [.admin], bodyBytesMax: Self.repairBytesMax) { request, call in
-            let document = try JSONDocument(try request.jsonBody())
-            let root = document.root.object()
-            root?.refuseUnknownMembers(besides: members)
-            let provider = root?.value("provider", .required) == nil ? nil : root?.provider()
-            let (decision, isDryRun) = (root.flatMap(decide), root?.boolean("dryRun") ?? false)
-            try document.check()
-            guard let provider, let decision else { throw StoreError.failed("a repair lacks a value and a fault") }
-            let count = try await feedback.repair(
-                FeedbackRepair(
-                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor))
-            if !isDryRun {
-                let entry = AuditEntry(action, provider.rawValue, by: call.caller, in: request)
+            let repair = try JSONObject.read(try request.jsonBody(), members: members) { root -> FeedbackRepair? in
+                let provider = root.value("provider", .required) == nil ? nil : root.provider()
+                let (decision, isDryRun) = (decide(root), root.boolean("dryRun") ?? false)
+                guard let provider, let decision else { return nil }
+                return FeedbackRepair(
+                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor)
+            }
+            let count = try await feedback.repair(repair)
+            if !repair.isDryRun {
+                let entry = AuditEntry(action, repair.provider.rawValue, by: call.caller, in: request)
                 try await auditEntries.record(entry, of: call.app.number)
                 audit.changed(entry, ["installations": "\(count)"], by: call.caller, in: request)
             }
-            var writer = JSONWriter()
-            writer.object { $0.member(name, count) }
-            return .json(writer)
+            return .json { $0.member(name, count) }
         }
     }
 }

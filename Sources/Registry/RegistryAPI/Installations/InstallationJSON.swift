@@ -48,12 +48,7 @@ extension JSONWriter {
     private mutating func address(_ record: InstallationRecord) {
         member("token", record.token?.text)
         member("addressKind", record.token?.addressKind.rawValue)
-        name("keys")
-        guard let keys = record.installation.keys else { return null() }
-        object { writer in
-            writer.member("p256dh", keys.p256dh)
-            writer.member("auth", keys.auth)
-        }
+        member(record.installation.keys)
     }
 
     /// The members `settings` and `device`, in the form of a registration.

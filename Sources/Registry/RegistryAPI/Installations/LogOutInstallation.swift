@@ -27,17 +27,13 @@ extension RegistryService {
                 proof: deliveryProof(of: request, on: installID, in: call), catalogue: call.app.topics,
                 actor: call.caller.actor)
             let (status, generation) = try await logOut(logout, by: call.caller)
-            var writer = JSONWriter()
-            writer.object { writer in
+            return .json(fields: generation.map { [.eTag: ETag.make($0)] } ?? [:]) { writer in
                 writer.member("status", status.rawValue)
                 if let generation { writer.member("generation", generation) }
             }
-            return .json(writer, fields: generation.map { [.eTag: ETag.make($0)] } ?? [:])
         }
     }
-}
 
-extension RegistryService {
     private func logOut(
         _ logout: Logout, by caller: Caller
     ) async throws -> (status: Logout.Status, generation: Int64?) {
@@ -51,12 +47,8 @@ extension RegistryService {
 
 /// `{keepAnonymous?}`, or an empty body.
 enum LogoutBody {
-    static func keepsAnonymous(_ body: [UInt8]) throws(JSONFaults) -> Bool {
-        guard !body.isEmpty else { return false }
-        let document = try JSONDocument(body)
-        let keepsAnonymous = document.root.object()?.boolean("keepAnonymous")
-        try document.check()
-        return keepsAnonymous ?? false
+    static func keepsAnonymous(_ body: [UInt8]) throws -> Bool {
+        try !body.isEmpty && JSONObject.read(body) { $0.boolean("keepAnonymous") ?? false }
     }
 }
 

@@ -39,25 +39,17 @@ struct RegistrationBody: Sendable {
         let (token, provider, keys) = root?.tokenAndKeys(allowing: webPushHosts) ?? (nil, nil, nil)
         let settings = root?.object("settings")
         let device = root?.object("device", .required)
-        let snapshot = Snapshot(
-            settings: settings?.notificationSettings() ?? NotificationSettings(),
-            device: device?.device(installID, storesAdvertisingID: storesAdvertisingID, links: links))
+        let sentSettings = settings?.notificationSettings() ?? NotificationSettings()
+        let sentDevice = device?.device(installID, storesAdvertisingID: storesAdvertisingID, links: links)
         let choices = root?.topicChoices() ?? []
         let tokens = root?.typedTokens(of: provider)
         try document.check()
-        guard let token, let snapshot else {
+        guard let token, let sentDevice else {
             throw StoreError.failed("a registration lacks a value and a fault")
         }
         return RegistrationRequest(
-            token: token, keys: keys, snapshot: snapshot, topics: TopicChange.tolerated(choices, in: topics),
-            tokens: tokens)
-    }
-}
-
-extension Snapshot {
-    fileprivate init?(settings: NotificationSettings, device: Device?) {
-        guard let device else { return nil }
-        self.init(settings: settings, device: device)
+            token: token, keys: keys, snapshot: Snapshot(settings: sentSettings, device: sentDevice),
+            topics: TopicChange.tolerated(choices, in: topics), tokens: tokens)
     }
 }
 

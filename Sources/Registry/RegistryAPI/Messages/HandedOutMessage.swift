@@ -11,22 +11,10 @@ struct HandedOutMessage: Sendable {
     /// Installations that are handed out, until they are counted.
     struct Batch: Sendable {
         /// Rows by cell, of a message that is not recorded.
-        private(set) var cells: [Int64: Int] = [:]
+        fileprivate(set) var cells: [Int64: Int] = [:]
         /// The installations, of a recorded message.
-        private(set) var targets: [MessageTarget] = []
-        private(set) var rows = 0
-
-        init() {}
-
-        fileprivate mutating func add(_ target: MessageTarget) {
-            targets.append(target)
-            rows += 1
-        }
-
-        fileprivate mutating func add(_ cell: Int64) {
-            cells[cell, default: 0] += 1
-            rows += 1
-        }
+        fileprivate(set) var targets: [MessageTarget] = []
+        fileprivate(set) var rows = 0
 
         mutating func removeAll() {
             cells.removeAll(keepingCapacity: true)
@@ -48,13 +36,14 @@ struct HandedOutMessage: Sendable {
     ) throws(StoreError) {
         let installation = try encoder.hash(installID)
         try encoder.append(installation, in: cell, to: &bytes)
+        batch.rows += 1
         if message.content.isRecorded {
-            batch.add(
+            batch.targets.append(
                 MessageTarget(
                     installation: installation, cell: cell, installID: String(decoding: installID, as: UTF8.self),
                     userID: userID))
         } else {
-            batch.add(cell)
+            batch.cells[cell, default: 0] += 1
         }
     }
 }

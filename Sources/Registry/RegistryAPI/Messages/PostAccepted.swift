@@ -41,15 +41,13 @@ extension RegistryService {
         let named = try await messages.count(.accepted, at: installations, for: message.number, of: app)
         let accepted = proven.count { $0 } + named.count { $0 == .counted }
         let unknown = named.count { $0 == .unknown }
-        var writer = JSONWriter()
-        writer.object { writer in
+        return JSONWriter { writer in
             writer.member("received", body.items.count + body.invalid)
             writer.member("accepted", accepted)
             writer.member("duplicate", proven.count + named.count - accepted - unknown)
             writer.member("unknown", unknown)
             writer.invalidItems(of: body)
         }
-        return writer
     }
 }
 
@@ -75,9 +73,7 @@ private enum AcceptedItem: Sendable {
             }
             self = .receipt(ReceiptReport(content, .accepted, at: nil))
         } else if let install = root.value("installId") {
-            guard let text = install.string(scalarsMax: Device.textScalarsMax),
-                let id = install.parsed({ () throws(InvalidValue) in try InstallID(text) })
-            else { return nil }
+            guard let id = install.parsedText(InstallID.init(_:)) else { return nil }
             self = .installation(hasher.hash(id))
         } else {
             value.refuse(.required, "An item needs receipt or installId.")

@@ -89,18 +89,12 @@ extension RegistryService {
     }
 
     private func text(of page: NotificationPage, in epoch: String) -> JSONWriter {
-        var writer = JSONWriter(capacity: 128 + page.notifications.reduce(0) { $0 + $1.payload.utf8.count + 192 })
-        writer.object { writer in
+        return JSONWriter(capacity: 128 + page.notifications.reduce(0) { $0 + $1.payload.utf8.count + 192 }) { writer in
             writer.member("epoch", epoch)
-            writer.name("notifications")
-            writer.array { writer in
-                for notification in page.notifications { writer.notification(notification) }
-            }
+            writer.array("notifications", page.notifications) { $0.notification($1) }
             writer.member("last", page.numbers.last)
-            writer.name("next")
-            if let next = page.next { writer.integer(next) } else { writer.null() }
+            writer.member("next", page.next)
         }
-        return writer
     }
 }
 
@@ -156,5 +150,26 @@ extension JSONWriter {
             writer.member("expiresAt", notification.expiresAt.description)
             writer.member("collapseId", notification.collapseID)
         }
+    }
+}
+
+/// `?after=&epoch=&limit=` of a fetch of notifications.
+struct NotificationQuery {
+    static let limits: ClosedRange<Int> = 1...100
+    static let standardLimit = 100
+
+    /// The highest number that the client has seen.
+    let after: Int64
+    /// Nil means the present epoch.
+    let epoch: String?
+    let limit: Int
+
+    /// - Throws: `APIError.invalidParameters` with every fault.
+    init(_ request: ServerRequest) throws {
+        var query = try QueryParameters(request, ["after", "epoch", "limit"])
+        after = query.integer("after", in: 0...Int64.max) ?? 0
+        epoch = query["epoch"]
+        limit = query.integer("limit", in: Self.limits) ?? Self.standardLimit
+        try query.check()
     }
 }

@@ -12,30 +12,24 @@ struct NotificationBody {
     let message: MessageReference?
     let topic: Topic?
 
+    private static let members: [StaticString] = [
+        "to", "payload", "ttl", "collapseId", "dedupId", "message", "topic",
+    ]
+
     /// - Throws: every fault of the body.
-    init(_ body: [UInt8], topics: TopicCatalogue) throws {
-        let document = try JSONDocument(body)
-        let root = document.root.object()
-        root?.refuseUnknownMembers(
-            besides: ["to", "payload", "ttl", "collapseId", "dedupId", "message", "topic"])
-        let addressee = root?.object("to", .required)?.addressee()
-        let payload = root?.payload()
-        let timeToLive = root?.timeToLive()
-        let collapseID = root?.name("collapseId")
-        let dedupID = root?.name("dedupId")
-        let message = root?.value("message")?.text()
-        let topic = root?.topic(in: topics)
-        try document.check()
-        guard let addressee, let payload else {
-            throw StoreError.failed("a notification lacks a value and a fault")
+    static func parse(_ body: [UInt8], topics: TopicCatalogue) throws -> NotificationBody {
+        try JSONObject.read(body, members: members) { root in
+            let addressee = root.object("to", .required)?.addressee()
+            let payload = root.payload()
+            let timeToLive = root.timeToLive() ?? NotificationPost.standardTimeToLive
+            let (collapseID, dedupID) = (root.name("collapseId"), root.name("dedupId"))
+            let message = root.value("message")?.text().map { MessageReference($0) }
+            let topic = root.topic(in: topics)
+            guard let addressee, let payload else { return nil }
+            return NotificationBody(
+                addressee: addressee, payload: payload, timeToLive: timeToLive, collapseID: collapseID,
+                dedupID: dedupID, message: message, topic: topic)
         }
-        self.addressee = addressee
-        self.payload = payload
-        self.timeToLive = timeToLive ?? NotificationPost.standardTimeToLive
-        self.collapseID = collapseID
-        self.dedupID = dedupID
-        self.topic = topic
-        self.message = message.map { MessageReference($0) }
     }
 }
 
@@ -57,8 +51,7 @@ extension JSONObject {
             return nil
         }
         if let install {
-            let text = install.string(scalarsMax: Device.textScalarsMax)
-            let id = text.flatMap { text in install.parsed { () throws(InvalidValue) in try InstallID(text) } }
+            let id = install.parsedText(InstallID.init(_:))
             let wanted = generation?.integer(in: 0...Int64.max)
             guard let id, generation == nil || wanted != nil else { return nil }
             return .installation(id, ifAt: wanted)
@@ -87,9 +80,7 @@ extension JSONObject {
     }
 
     fileprivate func timeToLive() -> ISO8601Duration? {
-        guard let value = value("ttl"), let text = value.string(scalarsMax: Device.textScalarsMax),
-            let duration = value.parsed({ () throws(InvalidValue) in try ISO8601Duration(text) })
-        else { return nil }
+        guard let value = value("ttl"), let duration = value.parsedText(ISO8601Duration.init(_:)) else { return nil }
         guard duration.seconds > 0, duration <= NotificationPost.timeToLiveMax else {
             value.refuse(.outOfRange, "This must be above 0 and at most \(NotificationPost.timeToLiveMax).")
             return nil

@@ -17,7 +17,7 @@ extension RegistryService {
             .post, Self.appPattern + "/notifications", allowing: [.sender, .service],
             bodyBytesMax: Self.notificationBytesMax
         ) { request, call in
-            let body = try await request.parsedJSON { try NotificationBody($0, topics: call.app.topics) }
+            let body = try await request.parsedJSON { try NotificationBody.parse($0, topics: call.app.topics) }
             var message: SealedMessage?
             if let reference = body.message {
                 let handedOut = try await handedOut(reference, by: call)
@@ -26,22 +26,14 @@ extension RegistryService {
             let post = NotificationPost(
                 to: body.addressee, of: call.app, payload: body.payload, timeToLive: body.timeToLive,
                 collapseID: body.collapseID, dedupID: body.dedupID, topic: body.topic, message: message)
-            return .json(try text(of: try await notifications.post(post), in: call))
-        }
-    }
-
-    private func text(of posted: [PostedNotification], in call: AppCall) throws(StoreError) -> JSONWriter {
-        let epochs = try posted.map { (one) throws(StoreError) in
-            EpochNames(of: one.target.epoch, on: one.target.installID, in: call, epochKeys).epoch
-        }
-        var writer = JSONWriter(capacity: 64 + 400 * posted.count)
-        writer.object { writer in
-            writer.name("notifications")
-            writer.array { writer in
-                for (one, epoch) in zip(posted, epochs) { writer.notification(one, epoch: epoch) }
+            let posted = try await notifications.post(post)
+            return .json(capacity: 64 + 400 * posted.count) { writer in
+                writer.array("notifications", posted) { writer, one in
+                    let names = EpochNames(of: one.target.epoch, on: one.target.installID, in: call, epochKeys)
+                    writer.notification(one, epoch: names.epoch)
+                }
             }
         }
-        return writer
     }
 }
 
@@ -52,13 +44,7 @@ extension JSONWriter {
             writer.member("provider", posted.target.token.provider.rawValue)
             writer.member("token", posted.target.token.text)
             writer.member("addressKind", posted.target.token.addressKind.rawValue)
-            if let keys = posted.target.keys {
-                writer.name("keys")
-                writer.object { writer in
-                    writer.member("p256dh", keys.p256dh)
-                    writer.member("auth", keys.auth)
-                }
-            }
+            if let keys = posted.target.keys { writer.member(keys) }
             writer.member("number", posted.issued.number)
             writer.member("previous", posted.issued.previous)
             writer.member("epoch", epoch)

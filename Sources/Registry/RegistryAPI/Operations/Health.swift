@@ -17,8 +17,7 @@ public struct ReadinessCheck: Sendable {
         public var degraded: [String]
 
         public init(obstacles: [String], degraded: [String] = []) {
-            self.obstacles = obstacles
-            self.degraded = degraded
+            (self.obstacles, self.degraded) = (obstacles, degraded)
         }
     }
 
@@ -57,8 +56,7 @@ extension RegistryService {
 extension JSONWriter {
     /// `{status, obstacles, degraded}`.
     init(_ finding: ReadinessCheck.Finding) {
-        self.init()
-        object { writer in
+        self.init { writer in
             writer.member("status", finding.obstacles.isEmpty ? "ready" : "unavailable")
             writer.member("obstacles", finding.obstacles)
             writer.member("degraded", finding.degraded)

@@ -43,15 +43,10 @@ extension RegistryService {
         // One more entry than requested shows whether another page follows.
         let found = try await auditEntries.entries(
             of: app, action: action, actor: actor, before: after, limit: limit + 1)
-        var writer = JSONWriter(capacity: 4_096)
-        writer.object { writer in
-            writer.name("entries")
-            writer.array { writer in
-                for entry in found.prefix(limit) { writer.object { $0.about(entry, in: directory) } }
-            }
+        return .json(capacity: 4_096) { writer in
+            writer.objects("entries", found.prefix(limit)) { $0.about($1, in: directory) }
             writer.member("next", found.count > limit ? "\(found[limit - 1].number)" : nil)
         }
-        return .json(writer)
     }
 }
 

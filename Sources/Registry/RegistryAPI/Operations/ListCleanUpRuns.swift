@@ -14,9 +14,7 @@ extension RegistryService {
     var listCleanUpRuns: Route {
         Route(.get, "/v1/cleanup/runs") { request in
             let (caller, _) = try await caller(request)
-            guard caller.has(any: [.admin]) else {
-                throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
-            }
+            try caller.requireAdmin()
             guard caller.isServerAdmin || caller.app != nil else {
                 throw RefusedCall(
                     .forbidden("Your groups make you an admin of several apps: this requires a key of one."), caller)
@@ -33,18 +31,10 @@ extension RegistryService {
 
 extension JSONWriter {
     /// `{runs: […], next}`.
-    fileprivate init(_ runs: some Collection<RecordedCleanUp>, hasMore: Bool, for caller: Caller) {
-        self.init()
-        var last: String?
-        object { writer in
-            writer.name("runs")
-            writer.array { writer in
-                for run in runs {
-                    writer.run(run, for: caller)
-                    last = "\(run.number)"
-                }
-            }
-            writer.member("next", hasMore ? last : nil)
+    fileprivate init(_ runs: ArraySlice<RecordedCleanUp>, hasMore: Bool, for caller: Caller) {
+        self.init { writer in
+            writer.array("runs", runs) { $0.run($1, for: caller) }
+            writer.member("next", hasMore ? runs.last.map { "\($0.number)" } : nil)
         }
     }
 
@@ -63,8 +53,7 @@ extension JSONWriter {
                 writer.upkeep(run.upkeep)
             }
             writer.member("appCount", run.appCount)
-            writer.name("apps")
-            writer.array { writer in for result in run.apps { writer.result(result) } }
+            writer.array("apps", run.apps) { $0.result($1) }
         }
     }
 
@@ -82,8 +71,7 @@ extension JSONWriter {
             writer.member("leaving", result.leaving)
             writer.member("share", result.active == 0 ? 0 : Double(result.leaving) / Double(result.active))
             writer.member("refused", result.isRefused)
-            writer.name("counts")
-            writer.object { writer in
+            writer.object("counts") { writer in
                 for step in CleanUpStep.allCases {
                     writer.name(step.rawValue)
                     writer.integer(Int64(result.counts[step]))

@@ -89,6 +89,20 @@ extension APIError {
     /// One text for all credentials that did not verify: another one would tell which apps exist.
     private static let unverified = "This is not a key or JWT of this app, or it was revoked or has expired."
 
+    /// A credential that is not accepted.
+    private static func unauthorized(code: String, _ detail: String) -> Problem {
+        Problem(
+            .unauthorized, code: code, detail: detail,
+            fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+    }
+
+    /// A call that may be repeated after a wait.
+    private static func later(
+        code: String, _ detail: String, after wait: Duration, _ status: HTTPResponse.Status = .tooManyRequests
+    ) -> Problem {
+        Problem(status, code: code, detail: detail, fields: [.retryAfter: wait.wholeSecondsUp])
+    }
+
     /// Status, code and detail of each error. The error page lists them.
     var problem: Problem {
         switch self {
@@ -97,37 +111,27 @@ extension APIError {
                 .unauthorized, code: "missing-credential", detail: "Send a key as Authorization: Bearer.",
                 fields: [.wwwAuthenticate: "Bearer"])
         case .invalidCredential, .endedKey:
-            Problem(
-                .unauthorized, code: "invalid-credential",
-                detail: Self.unverified, fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+            Self.unauthorized(code: "invalid-credential", Self.unverified)
         case .invalidUserToken(let fault):
-            Problem(
-                .unauthorized, code: "invalid-credential", detail: fault.detail ?? Self.unverified,
-                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+            Self.unauthorized(code: "invalid-credential", fault.detail ?? Self.unverified)
         case .keySetUnavailable(let wait):
-            Problem(
-                .serviceUnavailable, code: "key-set-unavailable",
-                detail: "The keys of the app's identity provider cannot be fetched now. Try again with the same JWT.",
-                fields: [.retryAfter: wait.wholeSecondsUp])
+            Self.later(
+                code: "key-set-unavailable",
+                "The keys of the app's identity provider cannot be fetched now. Try again with the same JWT.",
+                after: wait, .serviceUnavailable)
         case .endedCredential:
-            Problem(
-                .unauthorized, code: "credential-ended",
-                detail: "The user was logged out after this JWT was issued. Sign in again.",
-                fields: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+            Self.unauthorized(
+                code: "credential-ended", "The user was logged out after this JWT was issued. Sign in again.")
         case .tooManyRequests(let wait):
-            Problem(
-                .tooManyRequests, code: "too-many-requests",
-                detail: "This key or address exceeds the rate limit of the app.",
-                fields: [.retryAfter: wait.wholeSecondsUp])
+            Self.later(
+                code: "too-many-requests", "This key or address exceeds the rate limit of the app.", after: wait)
         case .tooManyFailedAuthentications(let wait):
-            Problem(
-                .tooManyRequests, code: "too-many-failed-authentications",
-                detail: "Too many calls from this address had an invalid credential.",
-                fields: [.retryAfter: wait.wholeSecondsUp])
+            Self.later(
+                code: "too-many-failed-authentications", "Too many calls from this address had an invalid credential.",
+                after: wait)
         case .tooManySignIns(let wait):
-            Problem(
-                .tooManyRequests, code: "too-many-failed-authentications",
-                detail: "Too many sign-ins from this address failed.", fields: [.retryAfter: wait.wholeSecondsUp])
+            Self.later(
+                code: "too-many-failed-authentications", "Too many sign-ins from this address failed.", after: wait)
         case .signedOut:
             Problem(
                 .unauthorized, code: "signed-out", detail: "Nobody is signed in, or the session has ended.",
@@ -234,10 +238,9 @@ extension APIError {
                 .conflict, code: "message-not-recorded",
                 detail: "The message was created without `record`, so the registry has not stored its targets.")
         case .tooManyReceipts(let wait):
-            Problem(
-                .tooManyRequests, code: "too-many-requests",
-                detail: "This address sends receipts too often. Keep them, and send them later.",
-                fields: [.retryAfter: wait.wholeSecondsUp])
+            Self.later(
+                code: "too-many-requests", "This address sends receipts too often. Keep them, and send them later.",
+                after: wait)
         case .unknownTopic:
             Problem(.notFound, code: "unknown-topic", detail: "The app has no such topic.")
         case .topicLocked:
@@ -266,9 +269,7 @@ extension APIError {
             Problem(.internalServerError, code: "internal-error", detail: "The server failed to process this request.")
         }
     }
-}
 
-extension APIError {
     /// Whether the credential may be a guess: its key is unknown, or its signature does not verify. A missing or ended
     /// credential and a missing role are no guesses.
     var isGuess: Bool {
@@ -325,9 +326,7 @@ extension APIError {
         default: return nil
         }
     }
-}
 
-extension APIError {
     fileprivate init(_ refusal: TypedTokenRefusal) {
         switch refusal {
         case .notFound: self = .unknownInstallation
@@ -364,7 +363,6 @@ struct RefusedCall: Error {
     let caller: Caller
 
     init(_ error: APIError, _ caller: Caller) {
-        self.error = error
-        self.caller = caller
+        (self.error, self.caller) = (error, caller)
     }
 }

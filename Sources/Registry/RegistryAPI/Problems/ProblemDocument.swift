@@ -48,29 +48,19 @@ enum ProblemDocument {
 
 extension JSONWriter {
     fileprivate mutating func faults(_ faults: [JSONFault]) {
-        name("errors")
-        array { writer in
-            for fault in faults {
-                writer.object { writer in
-                    writer.member("pointer", fault.pointer)
-                    writer.member("code", fault.code.rawValue)
-                    writer.member("detail", fault.detail)
-                    if let offset = fault.offset { writer.member("offset", offset) }
-                }
-            }
+        objects("errors", faults) { writer, fault in
+            writer.member("pointer", fault.pointer)
+            writer.member("code", fault.code.rawValue)
+            writer.member("detail", fault.detail)
+            if let offset = fault.offset { writer.member("offset", offset) }
         }
     }
 
     fileprivate mutating func faults(_ faults: [ParameterFault]) {
-        name("errors")
-        array { writer in
-            for fault in faults {
-                writer.object { writer in
-                    writer.member("parameter", fault.parameter)
-                    writer.member("code", fault.code)
-                    writer.member("detail", fault.detail)
-                }
-            }
+        objects("errors", faults) { writer, fault in
+            writer.member("parameter", fault.parameter)
+            writer.member("code", fault.code)
+            writer.member("detail", fault.detail)
         }
     }
 }

@@ -145,12 +145,8 @@ private struct OpenedReceipts {
 extension JSONWriter {
     /// `{results: […]}`.
     fileprivate init(_ results: [ReceiptResult]) {
-        self.init(capacity: 16 * (results.count + 2))
-        object { writer in
-            writer.name("results")
-            writer.array { writer in
-                for result in results { writer.string(result.rawValue) }
-            }
+        self.init(capacity: 16 * (results.count + 2)) { writer in
+            writer.array("results", results) { $0.string($1.rawValue) }
         }
     }
 }

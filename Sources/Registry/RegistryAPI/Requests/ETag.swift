@@ -5,9 +5,8 @@ import PushRegistry
 
 /// Generations and revisions as entity tags (RFC 9110, sections 8.8.3 and 13.1.1).
 enum ETag {
-    static func make(_ generation: Int64) -> String { "\"\(generation)\"" }
-
-    static func make(_ revision: String) -> String { "\"\(revision)\"" }
+    /// - Parameter value: a generation or a revision.
+    static func make(_ value: some CustomStringConvertible) -> String { "\"\(value)\"" }
 
     /// The precondition of `If-Match`: `*`, or a list of entity tags. `If-Match` uses the strong comparison, so a weak
     /// tag never matches.

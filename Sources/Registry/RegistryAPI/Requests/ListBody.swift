@@ -105,15 +105,10 @@ extension JSONWriter {
     mutating func invalidItems<Item>(of body: ListBody<Item>) {
         member("invalid", body.invalid)
         guard body.invalid > 0 else { return }
-        name("errors")
-        array { writer in
-            for error in body.errors {
-                writer.object { writer in
-                    writer.member("index", error.index)
-                    writer.member("pointer", error.fault.pointer)
-                    writer.member("detail", error.fault.detail)
-                }
-            }
+        objects("errors", body.errors) { writer, error in
+            writer.member("index", error.index)
+            writer.member("pointer", error.fault.pointer)
+            writer.member("detail", error.fault.detail)
         }
     }
 }

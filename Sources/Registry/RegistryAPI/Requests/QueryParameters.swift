@@ -62,3 +62,96 @@ struct QueryParameters {
         guard faults.isEmpty else { throw .invalidParameters(faults) }
     }
 }
+
+/// `?limit=&after=` of the lists.
+struct PageRequest<Cursor> {
+    let limit: Int
+    let after: Cursor?
+
+    /// - Parameters:
+    ///   - sizes: the page sizes that the list allows.
+    ///   - standard: the page size by default.
+    ///   - cursor: parses a cursor of the list; returns nil for an invalid one.
+    /// - Throws: `APIError.invalidParameters` with every fault.
+    init(
+        _ request: ServerRequest, sizes: ClosedRange<Int> = PageLimits.allowed, standard: Int = PageLimits.standard,
+        cursor: (String) -> Cursor?
+    ) throws {
+        var query = try QueryParameters(request, ["limit", "after"])
+        limit = query.integer("limit", in: sizes) ?? standard
+        after = query.cursor("after", cursor)
+        try query.check()
+    }
+}
+
+enum PageLimits {
+    static let standard = 100
+    static let allowed = 1...1_000
+}
+
+extension EventCursor {
+    /// Nil also for a cursor of another app.
+    init?(_ text: String, of app: AppNumber) {
+        guard let cursor = EventCursor(text), cursor.app == app else { return nil }
+        self = cursor
+    }
+}
+
+/// A fault of a header field, a part of the path or a query parameter.
+struct ParameterFault: Error {
+    let parameter: String
+    let code: String
+    let detail: String
+}
+
+extension ParameterFault {
+    static func header(_ name: String, _ detail: String) -> ParameterFault {
+        ParameterFault(parameter: name, code: "invalid-header", detail: detail)
+    }
+
+    static func path(_ name: String, _ detail: String) -> ParameterFault {
+        ParameterFault(parameter: name, code: "invalid-parameter", detail: detail)
+    }
+
+    static func query(_ name: String, _ code: String, _ detail: String) -> ParameterFault {
+        ParameterFault(parameter: name, code: code, detail: detail)
+    }
+}
+
+extension [ParameterFault] {
+    /// The parsed value; nil after a fault.
+    ///
+    /// - Parameter makeFault: returns the fault of an invalid value.
+    mutating func parsed<Value>(
+        _ parse: () throws(InvalidValue) -> Value, orAdd makeFault: (InvalidValue) -> ParameterFault
+    ) -> Value? {
+        do throws(InvalidValue) {
+            return try parse()
+        } catch {
+            append(makeFault(error))
+            return nil
+        }
+    }
+}
+
+extension InstallID {
+    /// The `installId` of the path.
+    init(_ request: ServerRequest) throws(APIError) {
+        self = try request.identifier("installId") { (text) throws(InvalidValue) in try InstallID(text) }
+    }
+}
+
+extension ServerRequest {
+    /// An identifier of the path.
+    ///
+    /// - Throws: `APIError.invalidParameters`.
+    func identifier<Identifier>(
+        _ name: String, _ parse: (String) throws(InvalidValue) -> Identifier
+    ) throws(APIError) -> Identifier {
+        do throws(InvalidValue) {
+            return try parse(parameters[name])
+        } catch {
+            throw .invalidParameters([ParameterFault(parameter: name, code: error.code, detail: error.detail)])
+        }
+    }
+}

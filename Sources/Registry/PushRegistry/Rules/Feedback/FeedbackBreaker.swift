@@ -71,8 +71,7 @@ public struct FeedbackHour: Hashable, Sendable {
     /// - Parameter activeNow: the provider's active installations, or its tokens of the kind that are not held; nil if
     ///   they were not counted.
     public init(_ stored: Stored?, activeNow: Int64? = nil, at now: Timestamp) {
-        self.stored = stored
-        self.now = now
+        (self.stored, self.now) = (stored, now)
         let present = stored.flatMap { now < $0.began.advanced(by: Self.length) ? $0 : nil }
         began = present?.began ?? now
         dead = present?.dead ?? 0

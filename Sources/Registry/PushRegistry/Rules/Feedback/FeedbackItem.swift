@@ -33,17 +33,9 @@ public struct FeedbackItem: Hashable, Sendable {
         kind: TokenKind? = nil, name: String? = nil, namesProvider: Bool = true
     ) {
         precondition(installID != nil || !addresses.isEmpty, "feedback is about a token or an installation")
-        self.installID = installID
-        self.provider = provider
-        self.addresses = addresses
-        self.spelling = spelling
-        self.reason = reason
-        self.at = at
-        self.generation = generation
-        self.message = message
-        self.receipt = receipt
-        self.kind = kind
-        self.name = name
+        (self.installID, self.provider, self.addresses) = (installID, provider, addresses)
+        (self.spelling, self.reason, self.at, self.generation) = (spelling, reason, at, generation)
+        (self.message, self.receipt, self.kind, self.name) = (message, receipt, kind, name)
         self.namesProvider = namesProvider
         canMatter =
             provider.map { Self.verdict(on: reason, by: $0, at: at) != nil } ?? VerdictTable.names(reason)
@@ -91,8 +83,7 @@ public struct Feedback: Sendable {
         namesInstallations = items.contains { $0.installID != nil && $0.kind == nil }
         touchInterval = app.policy.touchInterval
         breaker = app.policy.feedbackBreaker
-        self.actor = actor
-        self.arrivedAt = arrivedAt
+        (self.actor, self.arrivedAt) = (actor, arrivedAt)
     }
 }
 
@@ -146,4 +137,17 @@ public struct FeedbackCounts: Hashable, Sendable {
         guard reasons[text] != nil || reasons.count < Self.reasonsMax else { return }
         reasons[text, default: 0] += 1
     }
+}
+
+/// Applies the feedback of providers.
+///
+/// - Throws: every call throws `StoreError`.
+public protocol FeedbackStore: Sendable {
+    /// Applies all items, or none if it throws.
+    func apply(_ feedback: Feedback) async throws -> FeedbackCounts
+
+    /// Carries out an administrator's decision. What is done stays done if it throws; a repeated call does the rest.
+    ///
+    /// - Returns: how many installations and typed tokens it has changed; of a dry run, would change.
+    func repair(_ repair: FeedbackRepair) async throws -> Int
 }

@@ -18,7 +18,14 @@ public enum VerdictTable {
         /// The meaning according to the provider.
         public let meaning: String
         /// Whether the row has an effect only with the provider's time.
-        public var requiresTime = false
+        public let requiresTime: Bool
+
+        fileprivate init(
+            _ providers: [Provider], _ reason: String, _ verdict: Verdict, _ meaning: String, requiresTime: Bool = false
+        ) {
+            (self.providers, self.reason, self.verdict, self.meaning) = (providers, reason, verdict, meaning)
+            self.requiresTime = requiresTime
+        }
 
         /// Whether it removes a typed token: the app sends it again, so a bad one is not worth a suspicion.
         var removesTypedTokens: Bool { verdict == .dead || reason == "BadDeviceToken" }
@@ -27,64 +34,34 @@ public enum VerdictTable {
     public static let version = 2
 
     public static let rows = [
+        Row(apple, "Unregistered", .dead, "410: the app was removed, or the user disabled notifications"),
+        Row(apple, "ExpiredToken", .dead, "410: the token has expired"),
         Row(
-            providers: apple, reason: "Unregistered", verdict: .dead,
-            meaning: "410: the app was removed, or the user disabled notifications"),
-        Row(providers: apple, reason: "ExpiredToken", verdict: .dead, meaning: "410: the token has expired"),
+            apple, "410", .dead,
+            "the status alone: the token is no longer valid (only with its `timestamp`)", requiresTime: true),
+        Row(apple, "BadDeviceToken", .doubtful, "400: not a token, or one of the other environment"),
+        Row(apple, "DeviceTokenNotForTopic", .doubtful, "400: a token of another app"),
+        Row([.fcm], "UNREGISTERED", .dead, "404: the app was removed, or the token was replaced"),
+        Row([.fcm], "NOT_FOUND", .dead, "404: the status of `UNREGISTERED`"),
         Row(
-            providers: apple, reason: "410", verdict: .dead,
-            meaning: "the status alone: the token is no longer valid (only with its `timestamp`)", requiresTime: true),
+            [.fcm], "messaging/registration-token-not-registered", .dead,
+            "`UNREGISTERED` as Firebase's Admin SDK names it"),
+        Row([.fcm], "registration-token-not-registered", .dead, "the same without the prefix"),
+        Row([.fcm], "NotRegistered", .dead, "`UNREGISTERED` as the legacy API names it"),
+        Row([.fcm], "SENDER_ID_MISMATCH", .doubtful, "403: a token of another sender"),
+        Row([.fcm], "INVALID_ARGUMENT", .doubtful, "400: not a token (only if the payload is not at fault)"),
+        Row([.fcm], "404", .doubtful, "the status alone: an unknown token, or a wrong project"),
+        Row([.fcm], "InvalidRegistration", .doubtful, "not a token, as the legacy API names it"),
+        Row([.fcm], "messaging/invalid-registration-token", .doubtful, "not a token, as Firebase's Admin SDK names it"),
         Row(
-            providers: apple, reason: "BadDeviceToken", verdict: .doubtful,
-            meaning: "400: not a token, or one of the other environment"),
-        Row(
-            providers: apple, reason: "DeviceTokenNotForTopic", verdict: .doubtful,
-            meaning: "400: a token of another app"),
-        Row(
-            providers: [.fcm], reason: "UNREGISTERED", verdict: .dead,
-            meaning: "404: the app was removed, or the token was replaced"),
-        Row(providers: [.fcm], reason: "NOT_FOUND", verdict: .dead, meaning: "404: the status of `UNREGISTERED`"),
-        Row(
-            providers: [.fcm], reason: "messaging/registration-token-not-registered", verdict: .dead,
-            meaning: "`UNREGISTERED` as Firebase's Admin SDK names it"),
-        Row(
-            providers: [.fcm], reason: "registration-token-not-registered", verdict: .dead,
-            meaning: "the same without the prefix"),
-        Row(
-            providers: [.fcm], reason: "NotRegistered", verdict: .dead,
-            meaning: "`UNREGISTERED` as the legacy API names it"),
-        Row(
-            providers: [.fcm], reason: "SENDER_ID_MISMATCH", verdict: .doubtful,
-            meaning: "403: a token of another sender"),
-        Row(
-            providers: [.fcm], reason: "INVALID_ARGUMENT", verdict: .doubtful,
-            meaning: "400: not a token (only if the payload is not at fault)"),
-        Row(
-            providers: [.fcm], reason: "404", verdict: .doubtful,
-            meaning: "the status alone: an unknown token, or a wrong project"),
-        Row(
-            providers: [.fcm], reason: "InvalidRegistration", verdict: .doubtful,
-            meaning: "not a token, as the legacy API names it"),
-        Row(
-            providers: [.fcm], reason: "messaging/invalid-registration-token", verdict: .doubtful,
-            meaning: "not a token, as Firebase's Admin SDK names it"),
-        Row(
-            providers: [.fcm], reason: "messaging/mismatched-credential", verdict: .doubtful,
-            meaning: "`SENDER_ID_MISMATCH` as Firebase's Admin SDK names it"),
-        Row(
-            providers: [.fcm], reason: "MismatchSenderId", verdict: .doubtful,
-            meaning: "`SENDER_ID_MISMATCH` as the legacy API names it"),
-        Row(
-            providers: [.huawei], reason: "80300007", verdict: .doubtful,
-            meaning: "all tokens of the request are invalid"),
-        Row(
-            providers: [.webPush], reason: "404", verdict: .dead,
-            meaning: "the subscription is not known (RFC 8030, section 7.3)"),
-        Row(
-            providers: [.webPush], reason: "410", verdict: .dead,
-            meaning: "the subscription no longer exists"),
-        Row(providers: [.webPush], reason: "Gone", verdict: .dead, meaning: "410 by its name"),
-        Row(providers: [.webPush], reason: "Expired", verdict: .dead, meaning: "the subscription has expired"),
+            [.fcm], "messaging/mismatched-credential", .doubtful,
+            "`SENDER_ID_MISMATCH` as Firebase's Admin SDK names it"),
+        Row([.fcm], "MismatchSenderId", .doubtful, "`SENDER_ID_MISMATCH` as the legacy API names it"),
+        Row([.huawei], "80300007", .doubtful, "all tokens of the request are invalid"),
+        Row([.webPush], "404", .dead, "the subscription is not known (RFC 8030, section 7.3)"),
+        Row([.webPush], "410", .dead, "the subscription no longer exists"),
+        Row([.webPush], "Gone", .dead, "410 by its name"),
+        Row([.webPush], "Expired", .dead, "the subscription has expired"),
     ]
 
     private static let apple: [Provider] = [.apns, .apnsSandbox]

@@ -15,10 +15,7 @@ public struct Erasure: Sendable {
     public init(
         app: AppNumber, userID: UserID, actor: String, identityKey: AppIdentityKey = AppIdentityKey(bytes: [])
     ) {
-        self.app = app
-        self.identityKey = identityKey
-        self.userID = userID
-        self.actor = actor
+        (self.app, self.identityKey, self.userID, self.actor) = (app, identityKey, userID, actor)
     }
 
     /// The event of an installation that is deleted. It names no user.
@@ -48,14 +45,9 @@ public struct Erasure: Sendable {
             installations: Int, snapshots: Int, events: Int, topics: Int = 0, receipts: Int = 0, targets: Int = 0,
             notifications: Int = 0, erasedAt: Timestamp
         ) {
-            self.installations = installations
-            self.snapshots = snapshots
-            self.events = events
-            self.topics = topics
-            self.receipts = receipts
-            self.targets = targets
-            self.notifications = notifications
-            self.erasedAt = erasedAt
+            (self.installations, self.snapshots, self.events) = (installations, snapshots, events)
+            (self.topics, self.receipts, self.targets) = (topics, receipts, targets)
+            (self.notifications, self.erasedAt) = (notifications, erasedAt)
         }
     }
 }

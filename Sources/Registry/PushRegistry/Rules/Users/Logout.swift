@@ -54,14 +54,10 @@ public struct Logout: Sendable {
         precondition: Precondition?, proof: DeliveryProof? = nil, catalogue: TopicCatalogue = TopicCatalogue(),
         actor: String
     ) {
-        self.key = key
-        self.requester = requester
+        (self.key, self.requester) = (key, requester)
         self.reader = reader ?? requester.reader
-        self.keepsAnonymous = keepsAnonymous
-        self.precondition = precondition
-        self.proof = proof
-        self.catalogue = catalogue
-        self.actor = actor
+        (self.keepsAnonymous, self.precondition, self.proof) = (keepsAnonymous, precondition, proof)
+        (self.catalogue, self.actor) = (catalogue, actor)
     }
 
     /// - Parameter present: the locked row; nil if it does not exist.

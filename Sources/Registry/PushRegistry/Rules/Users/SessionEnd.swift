@@ -15,10 +15,7 @@ public struct SessionEnd: Sendable {
     public let actor: String
 
     public init(app: AppNumber, scope: Scope, catalogue: TopicCatalogue = TopicCatalogue(), actor: String) {
-        self.app = app
-        self.scope = scope
-        self.catalogue = catalogue
-        self.actor = actor
+        (self.app, self.scope, self.catalogue, self.actor) = (app, scope, catalogue, actor)
     }
 
     /// The change of a locked installation; nil if it is not in scope.

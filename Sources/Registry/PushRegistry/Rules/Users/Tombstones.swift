@@ -9,8 +9,7 @@ public struct Tombstones: Sendable {
         public let userID: UserID
 
         public init(app: AppNumber, userID: UserID) {
-            self.app = app
-            self.userID = userID
+            (self.app, self.userID) = (app, userID)
         }
     }
 
@@ -20,8 +19,7 @@ public struct Tombstones: Sendable {
         public let sessionID: SessionID
 
         public init(app: AppNumber, sessionID: SessionID) {
-            self.app = app
-            self.sessionID = sessionID
+            (self.app, self.sessionID) = (app, sessionID)
         }
     }
 
@@ -43,9 +41,7 @@ public struct Tombstones: Sendable {
         public let sessionID: SessionID?
 
         public init(key: InstallationKey, userID: UserID, sessionID: SessionID?) {
-            self.key = key
-            self.userID = userID
-            self.sessionID = sessionID
+            (self.key, self.userID, self.sessionID) = (key, userID, sessionID)
         }
     }
 
@@ -56,8 +52,7 @@ public struct Tombstones: Sendable {
         public let number: Int64
 
         public init(time: Timestamp, number: Int64) {
-            self.time = time
-            self.number = number
+            (self.time, self.number) = (time, number)
         }
     }
 
@@ -143,8 +138,7 @@ public struct UserCredential: Hashable, Sendable {
     public let issuedAt: Timestamp?
 
     public init(owner: Owner, issuedAt: Timestamp?) {
-        self.owner = owner
-        self.issuedAt = issuedAt
+        (self.owner, self.issuedAt) = (owner, issuedAt)
     }
 
     /// When the credential was issued at the latest (fine print 16): one from the future comes from a clock that is

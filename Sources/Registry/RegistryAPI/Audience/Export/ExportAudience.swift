@@ -10,10 +10,7 @@ extension RegistryService {
     /// Streams an audience of any size in constant memory: rows are read only as fast as the client takes them. After
     /// an error the connection is reset, so that a complete response is a complete export.
     var exportAudience: Route {
-        appRoute(
-            .post, Self.audiencePattern + "/export", allowing: Self.audienceRoles,
-            bodyBytesMax: AudienceLimits.bodyBytesMax
-        ) { request, call in
+        audienceRoute("/export") { request, call in
             let bytes = try exportBody(of: request)
             let names = names(for: call)
             let body = try await parsing(bytes.count) {
@@ -118,8 +115,7 @@ struct ExportOptions: Sendable {
         isSpreadsheetSafe = root.boolean("spreadsheetSafe") ?? !caller.has(any: [.sender])
         spreadsheet = Self.choice("spreadsheetSeparator", root)
         guard let fields = try Self.fields(root, format, caller), let position else { return nil }
-        self.fields = fields
-        self.position = position
+        (self.fields, self.position) = (fields, position)
     }
 
     /// Nil without the member, and after a fault.

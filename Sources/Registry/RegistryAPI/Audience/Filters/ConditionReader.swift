@@ -95,21 +95,17 @@ extension ConditionReader {
             }
         case (.flag, _): value.boolean().map { .flag($0) }
         default:
-            value.text().flatMap { text in
-                value.parsed { () throws(InvalidValue) in try field.value(text, in: reader.vocabulary) }
-            }
+            value.parsedText { (text) throws(InvalidValue) in try field.value(text, in: reader.vocabulary) }
         }
     }
 
     private func duration(_ value: JSONValue) -> ISO8601Duration? {
-        value.text().flatMap { text in value.parsed { () throws(InvalidValue) in try ISO8601Duration(text) } }
+        value.parsedText(ISO8601Duration.init(_:))
     }
 
     private func range(_ value: JSONValue) -> LocalTimeRange? {
         guard value.kind != .null, let array = value.array(elementsMax: 2) else { return nil }
-        let bounds = array.map { bound in
-            bound.text().flatMap { text in bound.parsed { () throws(InvalidValue) in try LocalTime(text) } }
-        }
+        let bounds = array.map { $0.parsedText(LocalTime.init) }
         guard bounds.count == 2 else {
             value.refuse(.required, "This must be two times of day: start and end.")
             return nil

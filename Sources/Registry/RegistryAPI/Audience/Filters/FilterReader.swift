@@ -58,10 +58,8 @@ final class FilterReader {
     }
 
     private func segment(_ value: JSONValue) -> AudienceFilter {
-        guard let text = value.text() else { return .everybody }
-        return value.parsed { () throws(InvalidValue) in
-            .segment(SegmentReference(name: try SegmentName(text), pointer: value.pointer))
-        } ?? .everybody
+        value.parsedText(SegmentName.init).map { .segment(SegmentReference(name: $0, pointer: value.pointer)) }
+            ?? .everybody
     }
 }
 

@@ -56,9 +56,7 @@ public final class ProviderKeySets: Sendable {
         _ fetcher: any KeySetFetcher, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
-        self.fetcher = fetcher
-        self.logger = logger
-        self.now = now
+        (self.fetcher, self.logger, self.now) = (fetcher, logger, now)
         let (stream, input) = AsyncStream<Job>.makeStream()
         jobs = (stream, input)
     }
@@ -204,4 +202,63 @@ extension ProviderKeySets {
         }
         for continuation in waiting { continuation.resume() }
     }
+
+    /// Verifies a JWT. If a key is missing, fetches the key set and verifies once more.
+    ///
+    /// - Parameter first: the result of the first attempt, if there was one already.
+    /// - Throws: `APIError.invalidUserToken`, `.keySetUnavailable`; what `verify` throws.
+    func fetchingMissingKey<Value>(
+        first: Result<Value, any Error>? = nil, _ verify: () throws -> Value
+    ) async throws -> Value {
+        do {
+            return try first?.get() ?? verify()
+        } catch let missing as MissingKey {
+            switch await fetchMissingKey(of: missing.app) {
+            case .fetched: return try verify()
+            case .refused: throw APIError.invalidUserToken(missing.fault)
+            case .unavailable(let wait): throw APIError.keySetUnavailable(retryAfter: wait)
+            }
+        }
+    }
+}
+
+/// No current key verifies the JWT, but the app's identity provider may have published another key.
+struct MissingKey: Error {
+    let app: App
+    /// Why the JWT is refused if there is no other key.
+    let fault: UserTokenFault
+}
+
+/// Fetches the key set of an identity provider. It must not block the caller's event loop.
+public protocol KeySetFetcher: Sendable {
+    /// Returns or throws within seconds, even if the provider does not respond.
+    ///
+    /// - Throws: `KeySetFailure`.
+    func keySet(at url: KeySetURL) async throws(KeySetFailure) -> PublishedKeySet
+}
+
+/// A fetched key set.
+public struct PublishedKeySet: Sendable {
+    /// JSON, not parsed yet.
+    public let text: [UInt8]
+    /// How long the set is fresh according to the provider; nil if it does not say so.
+    public let maxAge: Duration?
+
+    public init(text: [UInt8], maxAge: Duration?) {
+        (self.text, self.maxAge) = (text, maxAge)
+    }
+}
+
+/// A key set cannot be fetched. The reason is for the operator's log.
+public struct KeySetFailure: Error, Sendable {
+    public let reason: String
+
+    public init(reason: String) {
+        self.reason = reason
+    }
+}
+
+extension PublishedKeySet {
+    /// Enough for 100 keys with their certificates.
+    public static let bytesMax = 256 * 1024
 }

@@ -86,8 +86,7 @@ public final class IdentityProvider: Sendable {
         _ settings: IdentityProviderSettings, _ fetcher: any IdentityProviderFetcher, logger: Logger,
         now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
     ) {
-        self.settings = settings
-        self.fetcher = fetcher
+        (self.settings, self.fetcher) = (settings, fetcher)
         discovery = ProviderDiscovery(settings, fetcher, logger: logger, now: now)
         keySets = ProviderKeySets(fetcher, logger: logger, now: now)
     }
