@@ -77,7 +77,6 @@ struct AllCommand: AsyncParsableCommand {
                 try CleanUpBenchmarkCommand.parse(shared + ["--rounds", quick ? "1" : "2", "--count", "\(fleet)"])
             ),
             ("neighbours", try NeighboursCommand.parse(shared + rounds)),
-            ("bloat", try BloatCommand.parse(shared + ["--count", "\(fleet / 50)"])),
         ]
     }
 

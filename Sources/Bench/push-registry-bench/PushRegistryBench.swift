@@ -8,7 +8,7 @@ struct PushRegistryBench: AsyncParsableCommand {
         subcommands: [
             AllCommand.self, RunCommand.self, AgainstCommand.self, FillCommand.self, AudiencesCommand.self,
             ImportBenchmarkCommand.self, ExportCommand.self, CleanUpBenchmarkCommand.self, NeighboursCommand.self,
-            BloatCommand.self, MessagesBenchmarkCommand.self, EngineServerCommand.self,
+            MessagesBenchmarkCommand.self, EngineServerCommand.self,
         ],
         defaultSubcommand: AllCommand.self)
 }
