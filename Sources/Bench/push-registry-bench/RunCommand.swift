@@ -13,11 +13,10 @@ struct RunCommand: BenchmarkCommand {
             another), ownerChange (an installation registers for another user), logout, topics (a PATCH of an \
             installation's choices) and post (a notification for one installation), all compared with changed \
             registrations of the same run; fetch (of notifications, with nothing missed), compared with unchanged \
-            registrations; feedback and feedbackAgain (calls of 10,000 items, each of which changes an installation, \
-            or is already known); healthz (GET /healthz); start (until /readyz responds with 200); idle \
-            (memory with 10,000 idle connections); engine (the HTTP engine alone, without a database: TLS compared \
-            with plain, and with Hummingbird 2, which --with-hummingbird downloads and builds in .build-hummingbird; \
-            once built, it is always measured).
+            registrations; feedback (calls of 10,000 items, each of which changes an installation); healthz (GET \
+            /healthz); engine (the HTTP engine alone, without a database: TLS compared with plain, and with \
+            Hummingbird 2, which --with-hummingbird downloads and builds in .build-hummingbird; once built, it is \
+            always measured).
 
             pgbench has less to do: no events, no history, one statement that updates in place. Compare ratios, and \
             only within one run: everything shares this machine's cores.

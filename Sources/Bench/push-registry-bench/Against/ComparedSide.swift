@@ -135,7 +135,7 @@ extension ComparedSide {
             load.requests, expecting: load.expected, seconds: RunOptions.feedbackSecondsMax)
         try await waitUntilIdle()
         let after = try reading()
-        return Measurement(result, after - before, expectingItems: RowRequests.feedbackChanges)
+        return Measurement(result, after - before)
     }
 
     private func importLines(round: Int, _ fleet: Fleet) async throws -> Measurement {
