@@ -48,7 +48,7 @@ struct AllCommand: AsyncParsableCommand {
             // Written after each part, so that an interrupted run leaves its results.
             try Data(report.text.utf8).write(to: URL(filePath: "bench-\(Self.today).txt"))
         }
-        if common.json { try printJSON(report) } else { print(report.text, terminator: "") }
+        print(report.text, terminator: "")
         if !report.failures.isEmpty { throw ExitCode.failure }
     }
 
@@ -93,7 +93,7 @@ struct AllCommand: AsyncParsableCommand {
 }
 
 /// The reports of all benchmarks.
-private struct AllReport: Encodable {
+private struct AllReport {
     private var parts: [BenchmarkReport] = []
     private(set) var failures: [String] = []
 

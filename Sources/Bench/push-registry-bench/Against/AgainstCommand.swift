@@ -79,7 +79,7 @@ struct AgainstCommand: BenchmarkCommand {
 }
 
 /// The rows that are measured on both sides.
-enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
+enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Sendable {
     case healthz, unchanged, unchangedInOne, unchangedInTwo, unchangedTyped, unchangedHS256, unchangedES256
     case changed, first, takeover, ownerChange, logout, feedback
     case importing = "import"
@@ -101,7 +101,7 @@ enum ComparedRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKe
 }
 
 /// The options of a comparison.
-struct AgainstOptions: Codable, Sendable {
+struct AgainstOptions: Sendable {
     /// How long requests are sent before each measurement without being counted. Short, because most rows can change an
     /// installation only once.
     static let warmUp = Duration.milliseconds(250)

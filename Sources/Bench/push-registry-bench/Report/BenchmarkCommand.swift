@@ -20,9 +20,6 @@ struct BenchmarkOptions: ParsableArguments {
     @Option(help: "The push-registry to measure. Default: the one in this program's folder.")
     var binary: String?
 
-    @Flag(help: "Print JSON, with every round's figures.")
-    var json = false
-
     @Flag(help: "Run the service without its access log, which is on by default.")
     var noAccessLog = false
 
@@ -41,15 +38,8 @@ struct BenchmarkOptions: ParsableArguments {
 extension BenchmarkCommand {
     func run() async throws {
         let report = try await measure { line in FileHandle.standardError.write(Data("\(line)\n".utf8)) }
-        if common.json { try printJSON(report) } else { print(report.text, terminator: "") }
+        print(report.text, terminator: "")
     }
-}
-
-/// Prints JSON, with every round's figures.
-func printJSON(_ report: some Encodable) throws {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-    print(String(decoding: try encoder.encode(report), as: UTF8.self))
 }
 
 extension [Double] {

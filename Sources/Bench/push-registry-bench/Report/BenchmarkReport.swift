@@ -1,5 +1,5 @@
 /// The result of a benchmark: its figures, in the order in which they were measured first.
-struct BenchmarkReport: Codable, Sendable {
+struct BenchmarkReport: Sendable {
     /// A value of the other side, with its name.
     typealias Other<Value> = (name: String, value: Value)
 

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One run of one side: HTTP load on the service, or pgbench.
-struct Measurement: Codable, Sendable {
+struct Measurement: Sendable {
     let perSecond: Double
     /// Latency of a request.
     var p99Milliseconds: Double?

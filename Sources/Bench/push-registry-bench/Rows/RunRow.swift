@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// The rows that can be measured.
-enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
+enum RunRow: String, CaseIterable, ExpressibleByArgument, Sendable {
     case unchanged, changed, first, takeover, ownerChange, logout, topics, post, fetch, feedback, healthz, engine
 
     var title: String {
@@ -80,7 +80,7 @@ struct RowList: ExpressibleByArgument, CustomStringConvertible {
 }
 
 /// The options of a run.
-struct RunOptions: Codable, Sendable {
+struct RunOptions: Sendable {
     /// How long requests are sent before each measurement without being counted.
     static let warmUpSeconds = 1
     /// Long enough for all calls of feedback on a slow machine.
