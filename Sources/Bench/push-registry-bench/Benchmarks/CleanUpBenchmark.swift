@@ -21,11 +21,7 @@ struct CleanUpBenchmark {
 
     func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         let fleet = try await load(log)
-        let postgres = try await PostgresSession.withSession(database.session) { session in
-            ProcessUsage(
-                processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
-            )
-        }
+        let postgres = try await ProcessUsage.ofPostmaster(database.session)
         var report = BenchmarkReport("a tenth of \(database.count) installations becomes stale")
         for round in 0..<rounds {
             try await age(tenth: 3 * round)

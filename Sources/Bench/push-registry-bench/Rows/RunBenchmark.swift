@@ -64,16 +64,13 @@ struct RunBenchmark {
             seed: options.seed, app: try await App.find(AppID("com.example.bench"), in: database), count: options.count,
             asOf: .now, lastSeen: .withinSeconds(Self.seenWithinSeconds), links: try TimeZoneLinks())
         try await fill(fleet, database)
-        let postgres = try await PostgresSession.withSession(database) { session in
-            try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
-        }
         let scripts = try await PostgresSession.withSession(database) { [options] session in
             try PgBenchScript(session, app: fleet.app, seed: options.seed, count: options.count)
         }
         let superuser = try PostgresConfiguration(server.superuserConnectionString)
         let side = RowBenchmark(
             options: options, fleet: fleet, scripts: scripts, database: server.connectionString, superuser: superuser,
-            postgres: ProcessUsage(processID: postgres), binary: binary, log: log)
+            postgres: try await .ofPostmaster(database), binary: binary, log: log)
         try await side.measure(&report)
     }
 
