@@ -64,9 +64,6 @@ public struct PostgresStatement: Sendable, ExpressibleByStringInterpolation {
         preparation = .none
     }
 
-    /// The types of the bound values `$1`, `$2`, ….
-    package var parameterTypes: [PostgresType] { binds.parameters.map(\.type) }
-
     /// The same statement, parsed at each execution and not cached: for DDL, and for SQL that is rarely repeated.
     public func unprepared() -> PostgresStatement {
         var statement = self
