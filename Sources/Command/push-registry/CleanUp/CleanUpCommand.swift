@@ -101,10 +101,8 @@ extension CleanUpCommand {
 func withCleanUp<Value: Sendable>(
     _ settings: Settings, isQuiet: Bool, _ body: (CleanUp) async throws -> Value
 ) async throws -> Value {
-    let logger = ProcessLogging.start(settings)
     do {
-        return try await Database.withAttached(settings, isQuiet: isQuiet, checksSchema: false, logger: logger) {
-            database in
+        return try await Database.withAttached(settings, isQuiet: isQuiet, checksSchema: false) { database in
             // A failure before the clean-up begins has changed nothing: exit code 2. A later one has exit code 1.
             try await exitingIfUnreachable { try await database.checkSchema() }
             return try await body(CleanUp(database.cleanUpConfiguration))

@@ -87,8 +87,11 @@ enum ProcessLogging {
         let format = settings.logFormat
         let level = settings.logLevel
         LoggingSystem.bootstrap { format.makeHandler(label: $0, level: level) }
-        return Logger(label: "push-registry")
+        return logger
     }
+
+    /// The logger of the service.
+    static var logger: Logger { Logger(label: "push-registry") }
 
     /// The access log.
     static func makeAccessLog(_ settings: Settings, label: String) -> AccessLog {

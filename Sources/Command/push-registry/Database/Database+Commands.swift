@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import Logging
 import PostgresClient
 import PushRegistry
 import RegistryAPI
@@ -11,34 +10,12 @@ import RegistryStore
 func withDirectory<Value: Sendable>(
     _ options: CommonOptions, isQuiet: Bool = false, _ body: (PostgresAppDirectory) async throws -> Value
 ) async throws -> Value {
-    let settings = try await options.settings()
-    let logger = ProcessLogging.start(settings)
-    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
-        try await database.withDirectory(logger: logger, body)
-    }
+    try await Database.withAttached(options.settings(), isQuiet: isQuiet) { try await $0.withDirectory(body) }
 }
 
-/// Lends the directory and the topics of the command's database.
-func withTopics<Value: Sendable>(
-    _ options: CommonOptions, isQuiet: Bool, _ body: (PostgresAppDirectory, PostgresTopicStore) async throws -> Value
-) async throws -> Value {
-    let settings = try await options.settings()
-    let logger = ProcessLogging.start(settings)
-    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
-        try await database.withTopics(logger: logger, body)
-    }
-}
-
-extension Database {
-    /// Lends the directory and the topics.
-    func withTopics<Value: Sendable>(
-        logger: Logger, _ body: (PostgresAppDirectory, PostgresTopicStore) async throws -> Value
-    ) async throws -> Value {
-        try await withDirectory(logger: logger) { directory in
-            try await body(
-                directory, PostgresTopicStore(LoopResources(postgres: directory.postgres)))
-        }
-    }
+extension PostgresAppDirectory {
+    /// What stores of a command need, which use the directory's client.
+    var resources: LoopResources { LoopResources(postgres: postgres) }
 }
 
 /// Lends the audiences of an app in the command's database.
@@ -47,10 +24,9 @@ func withAudiences<Value: Sendable>(
     _ body: (AudienceConsole) async throws -> Value
 ) async throws -> Value {
     let settings = try await options.settings(audiences.texts)
-    let logger = ProcessLogging.start(settings)
-    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
-        let found = try await database.withDirectory(logger: logger) { try await $0.current().app(app) }
-        return try await database.withAudiences(of: found, settings.audiences, logger: logger, body)
+    return try await Database.withAttached(settings, isQuiet: isQuiet) { database in
+        let found = try await database.withDirectory { try await $0.current().app(app) }
+        return try await database.withAudiences(of: found, settings.audiences, body)
     }
 }
 

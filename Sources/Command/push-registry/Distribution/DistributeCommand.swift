@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import PostgresClient
 import PushRegistry
 import RegistryJobs
@@ -30,12 +29,8 @@ struct DistributeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try await common.settings()
-        let logger = ProcessLogging.start(settings)
         // With --dry-run, the schema may be older: then it shows whether an upgrade adds tables.
-        try await Database.withAttached(
-            settings, isQuiet: json, checksSchema: !dryRun, logger: logger
-        ) { database in
+        try await Database.withAttached(common.settings(), isQuiet: json, checksSchema: !dryRun) { database in
             do {
                 try await distribute(database)
             } catch let error as DistributionError {
@@ -86,10 +81,8 @@ extension AppsCommand {
         @Flag(help: "Print JSON.") var json = false
 
         func run() async throws {
-            let settings = try await common.settings()
-            let logger = ProcessLogging.start(settings)
-            let location = try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
-                let found = try await database.withDirectory(logger: logger) { try await $0.current().app(app) }
+            let location = try await Database.withAttached(common.settings(), isQuiet: json) { database in
+                let found = try await database.withDirectory { try await $0.current().app(app) }
                 do {
                     return try await move(found.number, Distribution(try database.configuration))
                 } catch let error as DistributionError {

@@ -15,12 +15,12 @@ func show(_ text: String) {
 
 /// Prints an object that only the command has.
 func printJSON(_ value: some Encodable) throws {
-    try printJSON(JSONEncoder().encode(value))
+    try printJSON(compact: String(decoding: JSONEncoder().encode(value), as: UTF8.self))
 }
 
 /// Prints an object of the API.
 func printJSON(_ writer: JSONWriter) throws {
-    try printJSON(Data(writer.bytes))
+    try printJSON(compact: String(decoding: writer.bytes, as: UTF8.self))
 }
 
 /// Prints an object with the members that `members` writes.
@@ -42,8 +42,9 @@ func printJSON<Item>(
     }
 }
 
-private func printJSON(_ compact: Data) throws {
-    let object = try JSONSerialization.jsonObject(with: compact)
+/// Prints JSON with line breaks.
+func printJSON(compact: String) throws {
+    let object = try JSONSerialization.jsonObject(with: Data(compact.utf8))
     let text = try JSONSerialization.data(
         withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
     print(String(decoding: text, as: UTF8.self))
