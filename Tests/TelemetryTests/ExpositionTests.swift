@@ -73,17 +73,6 @@ struct ExpositionTests {
         #expect(registry.lines(of: "g").last == "g\(labels) 1")
     }
 
-    @Test func text_staysTheSame_whenNothingWasCounted() {
-        for index in 0..<100 {
-            Counter(label: "c\(index % 7)", dimensions: [("i", "\(index)")], factory: registry).increment()
-        }
-        let isOwn = { (line: Substring) in line.hasPrefix("c") }
-        #expect(
-            registry.text.split(separator: "\n").filter(isOwn) == registry.text.split(separator: "\n").filter(isOwn))
-        let names = registry.text.split(separator: "\n").filter { $0.hasPrefix("# TYPE") }
-        #expect(names == names.sorted())
-    }
-
     @Test(arguments: [
         (1.0, "1"), (0.25, "0.25"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"), (1e300, "1e+300"),
         (-0.5, "-0.5"), (9_007_199_254_740_991, "9007199254740991"),
