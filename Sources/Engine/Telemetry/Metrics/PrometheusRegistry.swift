@@ -9,7 +9,7 @@ public import CoreMetrics
 ///
 /// A counter's name gets the suffix `_total` if it lacks it; in other names only characters that Prometheus refuses
 /// become underscores. A `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that
-/// aggregates is a histogram; one that does not (a `Gauge`) and a `Meter` are gauges.
+/// aggregates is a histogram; one that does not (a `Gauge`) is a gauge.
 public final class PrometheusRegistry: Sendable {
     private let configuration: PrometheusConfiguration
     private let table: Locked<SeriesTable>
@@ -54,60 +54,12 @@ public final class PrometheusRegistry: Sendable {
     }
 }
 
-// MARK: - Counting on one thread
-
-/// Makes counters and timers of which each has values of its own, which are added when the registry renders. Threads
-/// that each have one do not slow each other down. For handles that are kept: their values stay forever.
-struct PartFactory: MetricsFactory {
-    let registry: PrometheusRegistry
-
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        registry.counter(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
-    }
-
-    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        registry.timer(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
-    }
-
-    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        registry.makeMeter(label: label, dimensions: dimensions)
-    }
-
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        registry.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
-    }
-
-    func makeFloatingPointCounter(
-        label: String, dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        registry.makeFloatingPointCounter(label: label, dimensions: dimensions)
-    }
-
-    func destroyCounter(_ handler: any CounterHandler) {}
-    func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    func destroyMeter(_ handler: any MeterHandler) {}
-    func destroyRecorder(_ handler: any RecorderHandler) {}
-    func destroyTimer(_ handler: any TimerHandler) {}
-}
-
 // MARK: - Creating
 
 extension PrometheusRegistry: MetricsFactory {
     /// Sums whole amounts above 0; ignores others.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         counter(label, dimensions) ?? NOOPMetricsHandler.instance
-    }
-
-    /// Sums finite amounts above 0; ignores others.
-    public func makeFloatingPointCounter(
-        label: String, dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        counter(label, dimensions) ?? NOOPMetricsHandler.instance
-    }
-
-    /// A gauge, starting at 0.
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        gauge(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
     /// A histogram with the bounds `recorderBuckets` if `aggregate`, else a gauge.
@@ -125,11 +77,11 @@ extension PrometheusRegistry: MetricsFactory {
         timer(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
-    fileprivate func timer(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries? {
+    func timer(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries? {
         histogram(label, dimensions, bounds: configuration.timerBuckets)
     }
 
-    fileprivate func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
+    func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
         series(.counter, PrometheusName.counter(label), dimensions) { CounterSeries() }
     }
 
@@ -149,25 +101,16 @@ extension PrometheusRegistry: MetricsFactory {
         let family = MetricFamily(name: name, kind: kind, help: configuration.descriptions[name]?.help)
         let labels = ExpositionText.labels(dimensions)
         let series = table.withLock { $0.series(family, labels: labels, make: make) }
-        if series == nil { dropped.increment(by: 1 as Int64) }
+        if series == nil { dropped.increment(by: 1) }
         return series
     }
 }
 
-// MARK: - Destroying
-
-/// Destroying a handle removes its series, also for other handles that share it: their later counts are lost. A new
-/// handle starts a new series at zero.
+/// A series stays for the life of the process.
 extension PrometheusRegistry {
-    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
-    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
-    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
-    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
-    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
-
-    private func remove(_ handler: AnyObject) {
-        table.withLock { $0.remove(handler) }
-    }
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    public func destroyTimer(_ handler: any TimerHandler) {}
 }
 
 extension PrometheusRegistry {

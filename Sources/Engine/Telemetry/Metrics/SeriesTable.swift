@@ -37,22 +37,6 @@ struct SeriesTable: Sendable {
         families[family.name] = family
         return true
     }
-
-    /// Removes a series, and its family with the last one.
-    mutating func remove(_ series: AnyObject) {
-        for (name, family) in families {
-            guard let labels = family.series.first(where: { $0.value === series })?.key else { continue }
-            families[name]?.series[labels] = nil
-            seriesCount -= 1
-            if family.series.count == 1 { release(family) }
-            return
-        }
-    }
-
-    private mutating func release(_ family: MetricFamily) {
-        families[family.name] = nil
-        usedNames.subtract(family.sampleNames)
-    }
 }
 
 /// All series of one metric name.
@@ -98,11 +82,8 @@ protocol Series: AnyObject, Sendable {
 }
 
 /// A sum that only grows, except for `reset`.
-///
-/// Whole and fractional amounts are separate, so that counting events is exact and costs one addition.
-final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
-    private let whole = Atomic<Int64>(0)
-    private let fractional = Atomic<Double>(0)
+final class CounterSeries: Series, CounterHandler {
+    private let sum = Atomic<Int64>(0)
     private let parts = Locked<[CounterSeries]>([])
 
     /// A counter whose amounts belong to this one's.
@@ -114,32 +95,20 @@ final class CounterSeries: Series, CounterHandler, FloatingPointCounterHandler {
 
     func increment(by amount: Int64) {
         guard amount > 0 else { return }
-        whole.wrappingAdd(amount, ordering: .relaxed)
+        sum.wrappingAdd(amount, ordering: .relaxed)
     }
 
-    func increment(by amount: Double) {
-        guard amount.isFinite, amount > 0 else { return }
-        fractional.add(amount)
-    }
-
-    /// The sum of whole amounts.
     var count: Int64 {
-        parts.withLock { $0 }.reduce(whole.load(ordering: .relaxed)) { $0 + $1.count }
-    }
-
-    private var amount: Double {
-        parts.withLock { $0 }.reduce(fractional.load(ordering: .relaxed)) { $0 + $1.amount }
+        parts.withLock { $0 }.reduce(sum.load(ordering: .relaxed)) { $0 + $1.count }
     }
 
     func reset() {
-        whole.store(0, ordering: .relaxed)
-        fractional.store(0, ordering: .relaxed)
+        sum.store(0, ordering: .relaxed)
         for part in parts.withLock({ $0 }) { part.reset() }
     }
 
     func write(_ name: String, labels: String, to text: inout ExpositionText) {
-        let (count, amount) = (count, amount)
-        text.sample(name, labels: labels, amount == 0 ? "\(count)" : ExpositionText.number(Double(count) + amount))
+        text.sample(name, labels: labels, "\(count)")
     }
 }
 
@@ -155,38 +124,20 @@ extension Atomic where Value == Double {
     }
 }
 
-/// The last recorded value: of a gauge, or of a meter, which can also be changed in steps.
-final class GaugeSeries: Series, MeterHandler, RecorderHandler {
+/// The last recorded value.
+final class GaugeSeries: Series, RecorderHandler {
     private let value: Atomic<Double>
 
     init(_ value: Double = 0) {
         self.value = Atomic(value)
     }
 
-    func set(_ value: Int64) {
-        set(Double(value))
-    }
-
-    func set(_ value: Double) {
-        self.value.store(value, ordering: .relaxed)
-    }
-
-    func increment(by amount: Double) {
-        guard amount.isFinite, amount > 0 else { return }
-        value.add(amount)
-    }
-
-    func decrement(by amount: Double) {
-        guard amount.isFinite, amount > 0 else { return }
-        value.add(-amount)
-    }
-
     func record(_ value: Int64) {
-        set(value)
+        record(Double(value))
     }
 
     func record(_ value: Double) {
-        set(value)
+        self.value.store(value, ordering: .relaxed)
     }
 
     func write(_ name: String, labels: String, to text: inout ExpositionText) {
