@@ -4,6 +4,7 @@ import Glibc
 import PushRegistry
 import RegistryJobs
 import RegistryStore
+import StrictJSON
 
 extension AppsCommand {
     struct Delete: AsyncParsableCommand {

@@ -15,7 +15,7 @@ func withDirectory<Value: Sendable>(
 
 extension PostgresAppDirectory {
     /// What stores of a command need, which use the directory's client.
-    var resources: LoopResources { LoopResources(postgres: postgres) }
+    nonisolated var resources: LoopResources { LoopResources(postgres: postgres) }
 }
 
 /// Lends the audiences of an app in the command's database.
