@@ -49,12 +49,6 @@ struct HTTPGrammarTests {
         #expect(isAccepted("GET / HTTP/1.1\r\nHost: a\r\nX", byte, "A: b\r\n\r\n") == isAllowed)
     }
 
-    @Test(arguments: UInt8.min...UInt8.max)
-    func byte_isAcceptedOrRefused_inAFieldValue(_ byte: UInt8) {
-        let isAllowed = byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
-        #expect(isAccepted("GET / HTTP/1.1\r\nHost: a\r\nX: a", byte, "b\r\n\r\n") == isAllowed)
-    }
-
     /// Values are read a word at a time: the result for a byte must not depend on its position in the word or on its
     /// neighbours.
     @Test(arguments: UInt8.min...UInt8.max)

@@ -230,12 +230,6 @@ struct ResponseStreamTests {
         #expect(stream.body.isEmpty)
     }
 
-    @Test func chunks_areReadableByTheParser() throws {
-        let stream = try stream("GET / HTTP/1.1", pieces: ["hello", " ", "world"])
-        let request = try onlyRequest(Wire.chunked(stream.body))
-        #expect(request.bodyText == "hello world")
-    }
-
     @Test func continue_isAnInterimResponse() {
         var buffer: [UInt8] = []
         ResponseEncoder.encodeContinue(into: &buffer)

@@ -160,10 +160,10 @@ struct CopyTests {
     ) async throws {
         try await ThrowawayCluster.withDatabase { server in
             let configuration = try PostgresConfiguration(server.superuserConnectionString)
-            try await withLoop { loop in
-                try await PostgresConnection.withConnection(configuration, on: loop) { connection in
-                    try await PostgresConnection.withConnection(configuration, on: loop) { other in
-                        try await body(connection, other)
+            try await withClient(configuration, limits: .single) { client in
+                try await client.withConnection { connection in
+                    try await withClient(configuration, limits: .single) { client in
+                        try await client.withConnection { other in try await body(connection, other) }
                     }
                 }
             }

@@ -47,13 +47,6 @@ struct MigratorTests {
         }
     }
 
-    @Test func migration_runsOutsideATransaction_whenItIsMarked() async throws {
-        try await withDatabase { configuration in
-            let applied = try await Migrator.make([Self.table, Self.index]).migrate(configuration)
-            #expect(applied == [Self.table, Self.index])
-        }
-    }
-
     @Test func start_stops_whenAMigrationWasChanged() async throws {
         try await withDatabase { configuration in
             _ = try await Migrator.make([Self.table]).migrate(configuration)

@@ -18,9 +18,16 @@ func withConnection(
 ) async throws {
     try await ThrowawayCluster.withDatabase { server in
         let configuration = try PostgresConfiguration(server.connectionString, settings: settings)
-        try await withLoop { loop in
-            try await PostgresConnection.withConnection(configuration, on: loop) { try await body($0) }
-        }
+        try await withClient(configuration, limits: .single) { try await $0.withConnection(body) }
+    }
+}
+
+extension PostgresPoolLimits {
+    /// A pool of one connection, which may take its time to open.
+    static var single: PostgresPoolLimits {
+        var limits = PostgresPoolLimits(connectionsMin: 1, connectionsMax: 1)
+        limits.waitTimeout = .seconds(60)
+        return limits
     }
 }
 

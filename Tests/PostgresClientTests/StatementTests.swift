@@ -48,13 +48,6 @@ struct StatementCacheTests {
         #expect(cache.decide(first) == .execute(name: name(1, first)))
     }
 
-    @Test func statement_isPreparedAgain_whenItsPreparationFailed() {
-        var cache = StatementCache()
-        _ = cache.decide(first)
-        cache.remove(first.preparation)
-        #expect(cache.decide(first) == .prepare(name: name(2, first), evicted: nil))
-    }
-
     @Test func leastRecentlyUsed_isEvicted_whenTheCacheIsFull() {
         var cache = StatementCache(statementsMax: 2)
         for statement in [first, second] {

@@ -89,22 +89,6 @@ struct TypeTests {
             #expect(try row.decode(result.column("number"), as: Int.self) == 1)
         }
     }
-
-    @Test func setBasedStatement_takesAllArrays_whenTheyAreUnnested() async throws {
-        try await withConnection { connection in
-            let statement = PreparedSQL(
-                "SELECT count(*), sum(a), max(b), count(c) FROM unnest($1::int[], $2::text[], $3::int[]) AS t (a, b, c)"
-            )
-            let numbers = Array(Int32(1)...1_000)
-            let row = try await connection.execute(
-                PostgresStatement(
-                    statement, numbers, numbers.map { "text \($0)" }, numbers.map { $0 % 2 == 0 ? $0 : nil }))[0]
-            #expect(try row.decode(0, as: Int.self) == 1_000)
-            #expect(try row.decode(1, as: Int.self) == 500_500)
-            #expect(try row.decode(2) == "text 999")
-            #expect(try row.decode(3, as: Int.self) == 500)
-        }
-    }
 }
 
 extension PostgresTimestamp {

@@ -80,12 +80,6 @@ struct AccessTests {
         #expect(members.map { String(decoding: $0.value.rawBytes, as: UTF8.self) } == ["1", "[{}]", "\"x\""])
     }
 
-    @Test func root_isRefused_whenItIsNotAnObject() throws {
-        let document = try JSONDocument.make("[1]")
-        #expect(document.root.object() == nil)
-        #expect(document.listing == ["wrong-type "])
-    }
-
     @Test func pointer_isShortened_whenANameIsHuge() throws {
         let document = try JSONDocument.make("{\"\(String(repeating: "k", count: 10_000))\":1}")
         try #require(document.root.object()).members[0].value.refuse(.unknownMember, "Unknown.")

@@ -13,8 +13,7 @@ struct RegistryTests {
         let dimensions = [("a", "1"), ("b", "2")]
         Counter(label: "c", dimensions: dimensions, factory: registry).increment(by: 2)
         Counter(label: "c_total", dimensions: dimensions.reversed(), factory: registry).increment(by: 3)
-        FloatingPointCounter(label: "c", dimensions: dimensions, factory: registry).increment(by: 0.5)
-        #expect(registry.lines(of: "c_total").last == #"c_total{a="1",b="2"} 5.5"#)
+        #expect(registry.lines(of: "c_total").last == #"c_total{a="1",b="2"} 5"#)
     }
 
     @Test func sums_areByOneLabel_ofTheSeriesWithTheOthers() {
@@ -29,20 +28,11 @@ struct RegistryTests {
     }
 
     @Test func counter_neverDecreases_whateverIsAdded() {
-        let counter = FloatingPointCounter(label: "c", factory: registry)
-        for amount in [1.5, -1, .nan, .infinity] { counter.increment(by: amount) }
-        registry.makeCounter(label: "c", dimensions: []).increment(by: -5)
-        #expect(registry.lines(of: "c_total").last == "c_total 1.5")
+        let counter = registry.makeCounter(label: "c", dimensions: [])
+        for amount in [1, 0, -5] as [Int64] { counter.increment(by: amount) }
+        #expect(registry.lines(of: "c_total").last == "c_total 1")
         counter.reset()
         #expect(registry.lines(of: "c_total").last == "c_total 0")
-    }
-
-    @Test func meter_movesBothWays() {
-        let meter = Meter(label: "moved", factory: registry)
-        meter.set(10)
-        meter.increment(by: 2.5)
-        meter.decrement(by: 5)
-        #expect(registry.lines(of: "moved").last == "moved 7.5")
     }
 
     @Test func recorder_isAHistogram_whenItAggregates() {
@@ -78,29 +68,17 @@ struct RegistryTests {
         #expect(registry.lines(of: "metrics_series_dropped_total").last == "metrics_series_dropped_total 3")
     }
 
-    @Test func destroyedMetric_freesItsSeries() {
-        var configuration = PrometheusConfiguration()
-        configuration.seriesMax = 1
-        let registry = PrometheusRegistry(configuration)
-        let counter = Counter(label: "c", factory: registry)
-        counter.destroy()
-        Gauge(label: "c_total", factory: registry).record(1)
-        #expect(registry.lines(of: "c_total") == ["# TYPE c_total gauge", "c_total 1"])
-    }
-
     @Test func everyCountIsKept_whenManyThreadsCountAndOneScrapes() {
         let rounds = 5_000
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for round in 0..<rounds {
                 let shared = [("i", "\(round % 10)")]
                 Counter(label: "c", dimensions: shared, factory: registry).increment()
-                FloatingPointCounter(label: "f", factory: registry).increment(by: 0.5)
                 Timer(label: "t", factory: registry).recordSeconds(1)
                 if thread == 0, round % 500 == 0 { _ = registry.render() }
             }
         }
         #expect(registry.lines(of: "c_total").contains(#"c_total{i="3"} \#(8 * rounds / 10)"#))
-        #expect(registry.lines(of: "f_total").last == "f_total \(8 * rounds / 2)")
         #expect(registry.lines(of: "t_count") == ["t_count \(8 * rounds)"])
         #expect(registry.lines(of: "t_sum") == ["t_sum \(8 * rounds)"])
     }

@@ -280,3 +280,75 @@ struct GivingWay {
         pauseEnd = end - start > Self.durationMax ? end + Self.pause : nil
     }
 }
+
+extension EventLoop {
+    /// Waits on a timer of the loop. `Task.sleep` would resume on another thread first.
+    ///
+    /// - Throws: `CancellationError` as soon as the task is cancelled or the loop stops.
+    public func sleep(for delay: Duration) async throws {
+        let sleeper = Sleeper(loop: self)
+        try await withTaskCancellationHandler {
+            try Task.checkCancellation()
+            try await withCheckedThrowingContinuation { continuation in
+                execute { sleeper.begin(delay, continuation) }
+            }
+        } onCancel: {
+            execute { sleeper.cancel() }
+        }
+    }
+}
+
+/// One sleep in progress. Used on its loop only.
+final class Sleeper: @unchecked Sendable {
+    private let loop: EventLoop
+    private var timer: LoopTimer?
+    private var continuation: CheckedContinuation<Void, any Error>?
+    private var isCancelled = false
+
+    init(loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func begin(_ delay: Duration, _ continuation: CheckedContinuation<Void, any Error>) {
+        guard !isCancelled else { return continuation.resume(throwing: CancellationError()) }
+        self.continuation = continuation
+        loop.sleepers[ObjectIdentifier(self)] = self
+        timer = loop.makeTimer { self.end(.success(())) }
+        timer?.set(after: delay)
+    }
+
+    func cancel() {
+        isCancelled = true
+        end(.failure(CancellationError()))
+    }
+
+    private func end(_ result: Result<Void, any Error>) {
+        timer?.unset()
+        timer = nil
+        loop.sleepers[ObjectIdentifier(self)] = nil
+        continuation?.resume(with: result)
+        continuation = nil
+    }
+}
+
+/// Runs long work on another thread and returns its result. On an event loop, all of the loop's connections would wait
+/// for the work.
+///
+/// A handler's task prefers its loop, and so does everything the handler calls, `@concurrent` functions included
+/// (SE-0417). A detached task does not. It is awaited here, and cancelled with the calling task.
+public func offLoop<Value: Sendable, Failure: Error>(
+    _ work: @escaping @Sendable () async throws(Failure) -> Value
+) async throws(Failure) -> Value {
+    let task = Task.detached { () async -> Result<Value, Failure> in
+        do throws(Failure) {
+            return .success(try await work())
+        } catch {
+            return .failure(error)
+        }
+    }
+    return try await withTaskCancellationHandler {
+        await task.value
+    } onCancel: {
+        task.cancel()
+    }.get()
+}

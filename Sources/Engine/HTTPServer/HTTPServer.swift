@@ -47,7 +47,6 @@ public final class HTTPServer: Sendable {
 
     /// The open connections on all loops, for a gauge.
     public var connectionCount: Int { limits.count }
-    var connectionCounts: [Int] { limits.countsOfLoops }
 
     /// Serves until its task is cancelled, or `drain` or `abort` is called. Then waits for the requests in flight, for
     /// the drain deadline at most, and returns when the last handler has ended. Call it once.

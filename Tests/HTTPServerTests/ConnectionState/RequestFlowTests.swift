@@ -66,13 +66,6 @@ struct AdmissionTests {
         #expect(conversation.isIdle)
     }
 
-    @Test func handlerRunsAtOnce_whenTheBodyArrivesWithTheHead() {
-        let conversation = Conversation()
-        conversation.arrive(head + "\r\nbody")
-        #expect(conversation.admitting.isEmpty)
-        #expect(conversation.text.hasSuffix("/private 4"))
-    }
-
     @Test func continueIsSent_whenTheHeadIsAdmitted() {
         let conversation = Conversation()
         conversation.arrive(head + "Expect: 100-continue\r\n\r\n")

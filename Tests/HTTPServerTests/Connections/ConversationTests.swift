@@ -7,16 +7,6 @@ import Testing
 
 @Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(5)))
 struct ConversationTests {
-    @Test func connectionPersists_whenRequestsFollowEachOther() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            for _ in 0..<10 { #expect(try client.get("/hello").body == "hello") }
-            #expect(try client.post("/echo", "body").body == "body")
-            #expect(try client.get("/hello").fields["connection"] == nil)
-        }
-    }
-
     @Test func headHasNoBody_whenGetHasOne() async throws {
         let server = try TestServer()
         try await blocking {
@@ -29,34 +19,6 @@ struct ConversationTests {
             try client.send("HEAD /rows HTTP/1.1\r\nHost: t\r\n\r\n")
             #expect(try client.response(toHead: true).fields["transfer-encoding"] == "chunked")
             #expect(try client.get("/hello").body == "hello")
-        }
-    }
-
-    @Test func continueIsSent_whenItIsExpectedAndTheBodyIsWanted() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            let head = "POST /echo HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\nContent-Length: "
-            try client.send(head + "4\r\n\r\n")
-            #expect(try client.response().status == 100)
-            try client.send("body")
-            #expect(try client.response().body == "body")
-            try client.send(head + "1001\r\n\r\n")
-            #expect(try client.response().status == 413)
-            #expect(try client.rest() == "")
-        }
-    }
-
-    @Test func connectionCloses_whenTheClientAsks() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
-            #expect(try client.get("/hello", "Connection: close\r\n").fields["connection"] == "close")
-            #expect(try client.rest() == "")
-            let old = try server.client()
-            try old.send("GET /hello HTTP/1.0\r\n\r\n")
-            #expect(try old.response().body == "hello")
-            #expect(try old.rest() == "")
         }
     }
 

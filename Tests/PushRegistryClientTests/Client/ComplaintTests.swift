@@ -99,34 +99,7 @@ struct ComplaintTests {
         #expect(await registry.requests.count == 3)
     }
 
-    /// aws-sdk-ios #5165: Quick Start copies the endpoint's id to the new phone.
-    @Test func newPhone_getsTheIdentityOfTheOldOne_byQuickStart() async throws {
-        let old = Phone("old")
-        _ = await old.launch(as: "alice")
-        let copied = Phone(
-            "new", clock: old.clock, registry: old.registry, storage: InMemoryStorage(copying: old.storage))
-        let client = copied.launch()
-        await client.signIn { old.registry.credential(user: "alice") }
-        await client.didRegister(token: String(repeating: "99", count: 32), provider: .apns)
-        #expect(await client.settled().isRegistered)
-        #expect(await old.registry.installationIDs.count == 2)
-        #expect(await old.registry.holder(of: Phone.token)?.userID == "alice")
-        #expect(await old.registry.holder(of: String(repeating: "99", count: 32))?.userID == "alice")
-    }
-
     // MARK: - Login, logout, queue
-
-    /// react-native-onesignal #1730: after logout and login the device still gets A's pushes.
-    @Test func pushesOfTheFormerUser_arrive_afterLogoutAndLogin() async throws {
-        let phone = Phone()
-        let client = await phone.launch(as: "alice")
-        try await client.signOut()
-        await client.signIn { phone.registry.credential(user: "bob") }
-        await client.settled()
-        #expect(await phone.registry.holder(of: Phone.token)?.userID == "bob")
-        #expect(await phone.registry.notify(user: "alice", payload: "for alice").isEmpty)
-        #expect(try await client.notifications().notifications.isEmpty)
-    }
 
     /// OneSignal-iOS-SDK PR #1740: a login made offline is lost at the next launch.
     @Test func loginMadeOffline_isLost_atTheNextLaunch() async throws {
@@ -213,21 +186,6 @@ struct ComplaintTests {
         await client.signIn { phone.registry.credential(user: "bob") }
         while let state = await states.next(), state.problem?.code != "forbidden" {}
         #expect(await client.settled().problem?.status == 403)
-    }
-
-    /// BuzzKit-iOS: the unregistration at logout is tried once and then forgotten.
-    @Test func logout_isTriedOnce_andForgotten() async throws {
-        let phone = Phone()
-        let client = await phone.launch(as: "alice")
-        for _ in 0..<5 { await phone.registry.failNext(status: 503) }
-        try await client.signOut()
-        for _ in 0..<5 {
-            await client.settled()
-            phone.clock.advance(by: 60)
-            await client.refresh()
-        }
-        await client.settled()
-        #expect(await phone.installation?.state == "loggedOut")
     }
 
     // MARK: - Concurrency and API

@@ -154,15 +154,6 @@ struct ClientSignOutTests {
         #expect(holder.userID == nil)
     }
 
-    @Test func keepAnonymous_keepsTheInstallationActive_withoutTheUser() async throws {
-        let phone = Phone()
-        let client = await phone.launch(as: "alice")
-        try await client.signOut(keepAnonymous: true)
-        #expect(await client.settled().isRegistered)
-        #expect(await phone.installation?.state == "active")
-        #expect(await phone.installation?.userID == nil)
-    }
-
     @Test(arguments: [400, 403, 404])
     func logout_thatCannotSucceed_isRemoved(_ status: Int) async throws {
         let phone = Phone()

@@ -265,6 +265,8 @@ struct TypedTokenTests {
         try await client.signOut(keepAnonymous: true)
         #expect(await client.settled().isRegistered)
         #expect(await phone.tokens == ["complication n 06", "widget n 03"])
+        #expect(await phone.installation?.userID == nil)
+        #expect(await phone.installation?.state == "active")
     }
 
     @Test func endedSession_dropsTheTokens() async throws {

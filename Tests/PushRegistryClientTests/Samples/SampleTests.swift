@@ -8,7 +8,7 @@ struct SampleTests {
 
     @Test(.enabled(if: Toolchain.has("node"), "node is not installed"))
     func javaScriptSample_followsTheRules() async throws {
-        try await withFolder { folder in
+        try await Toolchain.withFolder { folder in
             let sample = try Self.sample("javascript", of: "WebApps")
             let module = sample + "\nexport { PushRegistration, registrationBody };\n"
             try module.write(to: folder.appending(path: "sample.mjs"), atomically: true, encoding: .utf8)
@@ -23,7 +23,7 @@ struct SampleTests {
             if: Toolchain.has("kotlinc") && FileManager.default.fileExists(atPath: androidJSON),
             "kotlin and libandroid-json-java are not installed"))
     func kotlinSample_followsTheRules() async throws {
-        try await withFolder { folder in
+        try await Toolchain.withFolder { folder in
             try Self.sample("kotlin", of: "AndroidApps").write(
                 to: folder.appending(path: "sample.kt"), atomically: true, encoding: .utf8)
             for name in ["harness.kt", "android.kt"] { try Self.copy(name, to: folder) }
@@ -33,7 +33,7 @@ struct SampleTests {
 
     @Test(.enabled(if: Toolchain.has("node"), "node is not installed"))
     func serviceWorkers_ofThePages_doWhatThePagesSay() async throws {
-        try await withFolder { folder in
+        try await Toolchain.withFolder { folder in
             for (page, language) in [("Topics", "js"), ("Messages", "js"), ("Notifications", "javascript")] {
                 try Self.blocks(language, of: page).joined(separator: "\n").write(
                     to: folder.appending(path: "\(page.lowercased()).mjs"), atomically: true, encoding: .utf8)
@@ -49,7 +49,7 @@ struct SampleTests {
             if: Toolchain.has("kotlinc") && FileManager.default.fileExists(atPath: androidJSON),
             "kotlin and libandroid-json-java are not installed"))
     func kotlinSamples_ofThePages_work() async throws {
-        try await withFolder { folder in
+        try await Toolchain.withFolder { folder in
             let imports = ["org.json.*", "java.net.*", "java.time.Instant"].map { "import \($0)\n" }.joined()
             let files = ["Topics", "Messages", "Notifications"].map { ($0, $0.lowercased() + ".kt") }
             for (page, file) in files {
@@ -89,12 +89,5 @@ struct SampleTests {
         try FileManager.default.copyItem(
             at: Toolchain.packageRoot.appending(path: "Tests/PushRegistryClientTests/Samples/\(name)"),
             to: folder.appending(path: name))
-    }
-
-    private func withFolder(_ body: (URL) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "push-registry-sample-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try await body(folder)
     }
 }

@@ -9,6 +9,7 @@ struct EngineBenchmark {
     private static let secondsMax = 4
     private static let cpuRatioMax = 0.4
     private static let tlsRatioMin = 0.65
+    private static let idleMegabytesMax = 120.0
     private static let tlsMegabytesMax = 400.0
     /// Above this load average other processes take the cores that the servers and the load need.
     private static let loadAverageMax = 1.0
@@ -83,7 +84,7 @@ struct EngineBenchmark {
         if let plain = megabytes[.plain], let tls = megabytes[.tls] {
             report.add(
                 "\(what) connections", plain, "MB", against: megabytes[.hummingbird].map { ("Hummingbird", $0) },
-                .valueMax(RowBenchmark.idleMegabytesMax))
+                .valueMax(Self.idleMegabytesMax))
             report.add(
                 "\(what) TLS connections", tls, "MB", against: ("plain", plain), .valueMax(Self.tlsMegabytesMax))
         }

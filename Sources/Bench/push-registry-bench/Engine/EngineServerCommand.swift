@@ -57,3 +57,53 @@ enum EngineRoutes {
         }
     }
 }
+
+/// Decodes a registration's body: each member into its own value, as the service and Hummingbird's server do.
+struct EngineRegistration {
+    private static let tokenScalarsMax = 4_096
+    private static let textScalarsMax = 256
+    private static let languagesMax = 32
+    private static let settings: [StaticString] = [
+        "authorizationStatus", "soundSetting", "badgeSetting", "alertSetting", "notificationCenterSetting",
+        "lockScreenSetting", "carPlaySetting", "criticalAlertSetting", "announcementSetting", "alertStyle",
+        "showPreviewsSetting",
+    ]
+    private static let requiredTexts: [StaticString] = [
+        "installId", "deviceModel", "systemName", "systemVersion", "locale", "timeZoneId",
+    ]
+    private static let optionalTexts: [StaticString] = [
+        "keychainId", "vendorId", "advertisingId", "appVersion", "language", "region", "carrier", "appStore",
+    ]
+
+    /// The bytes of token and installation id.
+    let size: Int
+
+    /// - Throws: every fault of the body.
+    init(_ body: [UInt8]) throws(JSONFaults) {
+        let document = try JSONDocument(body)
+        let root = document.root.object()
+        let token = root?.string("token", .required, scalarsMax: Self.tokenScalarsMax)
+        _ = root?.string("provider", scalarsMax: Self.textScalarsMax)
+        let keys = root?.object("keys")
+        _ = Self.texts(["p256dh", "auth"], of: keys, .required)
+        let settings = root?.object("settings")
+        _ = Self.texts(Self.settings, of: settings)
+        _ = settings?.boolean("providesAppNotificationSettings")
+        let device = root?.object("device", .required)
+        let ids = Self.texts(Self.requiredTexts, of: device, .required)
+        _ = Self.texts(Self.optionalTexts, of: device)
+        _ = device?.strings("languages", elementsMax: Self.languagesMax, scalarsMax: Self.textScalarsMax)
+        _ = device?.integer("timeZoneOffset", .required)
+        let location = device?.object("location")
+        _ = location?.double("latitude", .required, in: -90...90)
+        _ = location?.double("longitude", .required, in: -180...180)
+        try document.check()
+        size = (token?.utf8.count ?? 0) + (ids[0]?.utf8.count ?? 0)
+    }
+
+    private static func texts(
+        _ names: [StaticString], of object: JSONObject?, _ presence: JSONPresence = .optional
+    ) -> [String?] {
+        names.map { object?.string($0, presence, scalarsMax: textScalarsMax) }
+    }
+}

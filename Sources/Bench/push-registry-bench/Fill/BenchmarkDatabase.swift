@@ -26,14 +26,14 @@ struct BenchmarkDatabase: Sendable {
     var environment: [String: String] { ["PUSH_REGISTRY_DATABASE_URL": connectionString] }
 
     /// Migrates, and loads the fleet. All of its installations were seen within the last hour.
-    func load(writesHistory: Bool = false, log: (String) -> Void) async throws -> Fleet {
+    func load(log: (String) -> Void) async throws -> Fleet {
         try await binary.run(["migrate"], environment: environment)
         log("loading \(count) installations")
         let fleet = Fleet(
             seed: seed, app: try await App.find(AppID(Self.app), in: session), count: count, asOf: .now,
             lastSeen: .withinSeconds(3_600), links: try TimeZoneLinks())
         var loader = FleetLoader()
-        loader.writesHistory = writesHistory
+        loader.writesHistory = false
         try await loader.load(fleet, into: session)
         // VACUUM cannot run in a transaction with other statements.
         try await run("VACUUM ANALYZE")

@@ -55,12 +55,15 @@ struct FillCommand: AsyncParsableCommand {
             asOf: asOf.flatMap { Timestamp($0) } ?? .now,
             lastSeen: seenWithin.map { .withinSeconds($0 * 3_600) } ?? .fourMonths,
             links: try TimeZoneLinks())
-        let progress = FillProgress("installations", of: count)
         var loader = FleetLoader()
         loader.writesHistory = history
-        loader.progress = { progress.show($0) }
+        let start = ContinuousClock.now
+        loader.progress = { [count] done in
+            guard done % 100_000 == 0 || done == count else { return }
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            print("\(done) of \(count) installations, \(Int(Double(done) / max(seconds, 0.001))) a second")
+        }
         try await loader.load(fleet, from..<from + count, into: database)
-        progress.finish()
     }
 }
 

@@ -1,9 +1,18 @@
 import Foundation
 import Glibc
+import PostgresClient
 
 /// The resource usage of a process, from proc(5).
 struct ProcessUsage: Sendable {
     let processID: Int32
+
+    /// The postmaster of this database.
+    static func ofPostmaster(_ database: PostgresConfiguration) async throws -> ProcessUsage {
+        try await PostgresSession.withSession(database) { session in
+            let backend = ProcessUsage(processID: try session.execute("SELECT pg_backend_pid()")[0].decode(0))
+            return ProcessUsage(processID: Int32(try backend.statFields()[Field.parent]))
+        }
+    }
 
     private static let ticksPerSecond = Double(sysconf(CInt(_SC_CLK_TCK)))
 
@@ -47,10 +56,6 @@ struct ProcessUsage: Sendable {
             let end = text.lastIndex(of: ")")
         else { return false }
         return !text[text.index(after: end)...].hasPrefix(" Z")
-    }
-
-    func parent() throws -> Int32 {
-        Int32(try statFields()[Field.parent])
     }
 
     /// Indices of the fields after the name, which is in parentheses and may contain any character.

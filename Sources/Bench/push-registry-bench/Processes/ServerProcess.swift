@@ -10,8 +10,6 @@ struct ServerProcess: Sendable {
 
     let port: UInt16
     let usage: ProcessUsage
-    /// From the start of the binary until `/readyz` responded with 200.
-    let secondsUntilReady: Double
 
     /// Starts a server on the database, lends it once it is ready, and stops it.
     ///
@@ -25,16 +23,13 @@ struct ServerProcess: Sendable {
         let port = try TestListener().port
         let log = FileManager.default.temporaryDirectory.appending(path: "push-registry-bench-\(port).log")
         defer { try? FileManager.default.removeItem(at: log) }
-        let start = ContinuousClock.now
         return try await binary.with(
             ["serve"], environment: environment(port: port, database: database, writesAccessLog).merging(more) { $1 },
             log: log
         ) { processID in
             let usage = ProcessUsage(processID: processID)
             try await waitUntilReady(usage, port: port, log: log)
-            return try await body(
-                ServerProcess(
-                    port: port, usage: usage, secondsUntilReady: (ContinuousClock.now - start) / .seconds(1)))
+            return try await body(ServerProcess(port: port, usage: usage))
         }
     }
 

@@ -1,9 +1,9 @@
 import Foundation
 
 /// A line of a table: the values of all rounds, what was measured for comparison in the same rounds, and the target.
-struct Figure: Codable, Sendable {
+struct Figure: Sendable {
     /// The target of a figure.
-    enum Target: Codable, Sendable {
+    enum Target: Sendable {
         case none
         case ratioMax(Double)
         case ratioMin(Double)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// One run of one side: HTTP load on the service, or pgbench.
-struct Measurement: Codable, Sendable {
+struct Measurement: Sendable {
     let perSecond: Double
     /// Latency of a request.
     var p99Milliseconds: Double?
@@ -42,14 +42,14 @@ struct Measurement: Codable, Sendable {
         serviceMicroseconds = cpuSeconds / Double(max(count, 1)) * 1_000_000
     }
 
-    /// Figures per item of feedback.
-    init(_ result: Wrk.Result, _ cpu: CPUReading, expectingItems expected: [String]) {
+    /// Figures per item of feedback, which is expected to change an installation.
+    init(_ result: Wrk.Result, _ cpu: CPUReading) {
         let items = Double(max(result.counts["received"] ?? 0, 1))
         perSecond = items / max(result.seconds, 0.001)
         serviceMicroseconds = cpu.service / items * 1_000_000
         postgresMicroseconds = cpu.postgres / items * 1_000_000
         failures = result.failures
-        expectedShare = expected.reduce(0) { $0 + Double(result.counts[$1] ?? 0) } / items
+        expectedShare = ["suspect", "unregistered"].reduce(0) { $0 + Double(result.counts[$1] ?? 0) } / items
     }
 }
 

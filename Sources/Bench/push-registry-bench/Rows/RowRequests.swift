@@ -19,8 +19,6 @@ struct RowRequests {
     /// The installations with typed tokens, likewise.
     private static let typedNumbers = 3_100_000_000..<3_100_004_000
     private static let blockingMax = 2_000
-    /// The counts of feedback about items that change an installation.
-    static let feedbackChanges = ["suspect", "unregistered"]
 
     /// The requests of a row, and what its responses have.
     typealias Load = (requests: RequestFile?, expected: Wrk.Expectation)
@@ -61,8 +59,8 @@ struct RowRequests {
         case .topics: (topics(round: round, of: rounds), .noError)
         case .post: (posts(round: round, of: rounds), .posted)
         case .fetch: (fetches, .nothingMissed)
-        case .feedback, .feedbackAgain: (feedback(round: round, of: rounds), .counts)
-        case .start, .idle, .engine: nil
+        case .feedback: (feedback(round: round, of: rounds), .counts)
+        case .engine: nil
         }
     }
 

@@ -1,10 +1,8 @@
 import ArgumentParser
 
 /// The rows that can be measured.
-enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepresentable, Sendable {
-    case unchanged, changed, first, takeover, ownerChange, logout, topics, post, fetch, feedback, feedbackAgain
-    case healthz, start, idle
-    case engine
+enum RunRow: String, CaseIterable, ExpressibleByArgument, Sendable {
+    case unchanged, changed, first, takeover, ownerChange, logout, topics, post, fetch, feedback, healthz, engine
 
     var title: String {
         switch self {
@@ -18,10 +16,7 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .post: "post of a notification to one phone"
         case .fetch: "fetch, nothing missed"
         case .feedback: "feedback, items that change"
-        case .feedbackAgain: "feedback, items that are known"
         case .healthz: "GET /healthz"
-        case .start: "start until ready"
-        case .idle: "memory, idle connections"
         case .engine: "the HTTP engine alone"
         }
     }
@@ -39,7 +34,7 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         case .first: .inserts
         case .takeover, .ownerChange, .logout, .topics, .post: .changed
         case .fetch: .unchanged
-        case .feedback, .feedbackAgain, .healthz, .start, .idle, .engine: nil
+        case .feedback, .healthz, .engine: nil
         }
     }
 
@@ -55,17 +50,13 @@ enum RunRow: String, CaseIterable, ExpressibleByArgument, Codable, CodingKeyRepr
         // 1.2 times the cost of an unchanged registration.
         case .fetch: .ratioMin(0.83)
         // Items, on any machine.
-        case .feedback, .feedbackAgain: .valueMin(50_000)
-        case .healthz, .start, .idle, .engine: .none
+        case .feedback: .valueMin(50_000)
+        case .healthz, .engine: .none
         }
     }
 
-    var isFeedback: Bool { self == .feedback || self == .feedbackAgain }
-
     /// Whether another row must be measured before this one.
-    func needs(_ row: RunRow) -> Bool {
-        other?.rawValue == row.rawValue || (self == .feedbackAgain && row == .feedback)
-    }
+    func needs(_ row: RunRow) -> Bool { other?.rawValue == row.rawValue }
 }
 
 /// Rows on the command line: `--rows takeover logout`, or `--rows takeover,logout`.
@@ -89,7 +80,7 @@ struct RowList: ExpressibleByArgument, CustomStringConvertible {
 }
 
 /// The options of a run.
-struct RunOptions: Codable, Sendable {
+struct RunOptions: Sendable {
     /// How long requests are sent before each measurement without being counted.
     static let warmUpSeconds = 1
     /// Long enough for all calls of feedback on a slow machine.

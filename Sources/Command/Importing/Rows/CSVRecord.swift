@@ -141,3 +141,77 @@ extension ImportFault {
         ImportFault(code: "wrong-columns", "The header has \(header) columns, this line has \(count).")
     }
 }
+
+/// The columns of another system's table. Names are compared in any case. A name may occur several times: then the
+/// column has several values.
+struct CSVHeader {
+    let names: [String]
+    private var places: [String: [Int]] = [:]
+
+    init(_ names: [String?]) {
+        self.names = names.map { $0 ?? "" }
+        for (place, name) in names.enumerated() {
+            let name = (name ?? "").trimmingSpaces().lowercased()
+            if !name.isEmpty { places[name, default: []].append(place) }
+        }
+    }
+
+    var count: Int { names.count }
+
+    func places(_ path: FieldPath) -> [Int] { places[path.column] ?? [] }
+}
+
+/// A row of such a table.
+struct CSVRow {
+    let header: CSVHeader
+    let values: [String?]
+
+    func has(_ path: FieldPath) -> Bool { !header.places(path).isEmpty }
+
+    func text(_ path: FieldPath) -> String? {
+        for place in header.places(path) {
+            if let value = values[place], !value.isEmpty { return value }
+        }
+        return nil
+    }
+
+    func texts(_ path: FieldPath) -> [String] {
+        header.places(path).compactMap { values[$0] }.filter { !$0.isEmpty }
+    }
+}
+
+/// The fields of the columns of a CSV file, from its header.
+struct CSVColumns {
+    private let fields: [ImportField?]
+    let names: ImportNames
+
+    /// - Throws: `ImportFailure` for a header without the required columns. The error quotes no names: a file without a
+    ///   header may have a token in its first line.
+    init(header: [String?], _ names: ImportNames) throws {
+        try header.checkHeader()
+        var names = names
+        let known = header.map { names.field($0 ?? "") }
+        for required in [ImportField.installID, .token] where !known.contains(required) {
+            throw ImportFailure(
+                "The first line must be the header; it has no column \(required.name). "
+                    + "If the column has another name, use --map theirs=\(required.name).")
+        }
+        for (index, field) in known.enumerated() where field != nil && known[..<index].contains(field) {
+            throw ImportFailure("The header has two columns for \(field?.name ?? "").")
+        }
+        for (name, field) in zip(header, known) where field == nil { names.noteUnknown(name ?? "") }
+        fields = known
+        self.names = names
+    }
+
+    func record(_ values: [String?]) throws(ImportFaults) -> ImportRecord {
+        guard values.count == fields.count else {
+            throw ImportFaults([.wrongColumns(values.count, header: fields.count)])
+        }
+        var record = ImportRecord()
+        for (field, value) in zip(fields, values) {
+            if let field { record[field] = value }
+        }
+        return record
+    }
+}

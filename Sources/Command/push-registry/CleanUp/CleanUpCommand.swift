@@ -101,10 +101,8 @@ extension CleanUpCommand {
 func withCleanUp<Value: Sendable>(
     _ settings: Settings, isQuiet: Bool, _ body: (CleanUp) async throws -> Value
 ) async throws -> Value {
-    let logger = ProcessLogging.start(settings)
     do {
-        return try await Database.withAttached(settings, isQuiet: isQuiet, checksSchema: false, logger: logger) {
-            database in
+        return try await Database.withAttached(settings, isQuiet: isQuiet, checksSchema: false) { database in
             // A failure before the clean-up begins has changed nothing: exit code 2. A later one has exit code 1.
             try await exitingIfUnreachable { try await database.checkSchema() }
             return try await body(CleanUp(database.cleanUpConfiguration))
@@ -131,4 +129,38 @@ extension Database {
 /// Process id and host, for the record of a run.
 enum ThisProcess {
     static var name: String { "process \(getpid()) on \(ProcessInfo.processInfo.hostName)" }
+}
+
+extension CleanUpCommand {
+    struct Undo: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Restore the installations that a run judged stale or unregistered.",
+            usage: "push-registry cleanup undo <number> [--json] [<options>]",
+            discussion: """
+                Stale and unregistered installations that have not changed since the run get their former state back, \
+                with an event `reactivated`. Nothing else is restored: a token or a session that the run took comes \
+                back when the app registers again, and a purged installation is new then. Correct the cause (a policy, \
+                a clock) before the next run, or it makes the same changes again.
+
+                Exit codes: 0 done; 1 failed, or the run does not exist; 4 another run is in progress.
+                """)
+
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The number of the run, see `cleanup runs`.") var number: Int
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let undoing = try await withCleanUp(common.settings(), isQuiet: json) {
+                try await $0.undo(
+                    number, process: ThisProcess.name, recording: .ofCommand(.cleanUpUndone, "\(number)"))
+            }
+            if json {
+                try printJSON(
+                    ["run": undoing.runID, "undoes": number, "restored": undoing.restored, "skipped": undoing.skipped])
+            } else {
+                let counts = "\(undoing.restored) restored, \(undoing.skipped) not restored"
+                print("run \(undoing.runID) undid run \(number): \(counts)")
+            }
+        }
+    }
 }

@@ -4,6 +4,7 @@ import Glibc
 import PushRegistry
 import RegistryJobs
 import RegistryStore
+import StrictJSON
 
 extension AppsCommand {
     struct Delete: AsyncParsableCommand {
@@ -31,10 +32,8 @@ extension AppsCommand {
 
         func run() async throws {
             let id = try app.asAppID()
-            let settings = try await common.settings()
-            let logger = ProcessLogging.start(settings)
-            let installations = try await Database.withAttached(settings, isQuiet: json, logger: logger) { database in
-                try await database.withDirectory(logger: logger) { directory in
+            let installations = try await Database.withAttached(common.settings(), isQuiet: json) { database in
+                try await database.withDirectory { directory in
                     let known = try await directory.current()
                     if known.deleting[id] == nil, known.unusable[id] == nil { _ = try known.app(app) }
                     try askIfNobodyConfirmed()
@@ -49,15 +48,13 @@ extension AppsCommand {
                 }
             }
             if json {
-                try printJSON(Deleted(app: app, installations: installations))
+                try printJSON { writer in
+                    writer.member("app", app)
+                    writer.member("installations", installations)
+                }
             } else {
                 print("deleted \(app) with \(installations) installations")
             }
-        }
-
-        private struct Deleted: Encodable {
-            let app: String
-            let installations: Int64
         }
 
         private func askIfNobodyConfirmed() throws {

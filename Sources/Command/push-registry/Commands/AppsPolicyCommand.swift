@@ -30,7 +30,7 @@ extension AppsCommand.Policy {
 
         func run() async throws {
             let found = try await withDirectory(common, isQuiet: true) { try await $0.current().app(app) }
-            try printPolicy(of: found)
+            try printJSON(compact: PolicyConsole.text(of: found))
         }
     }
 
@@ -55,7 +55,7 @@ extension AppsCommand.Policy {
                     try await apply(text, in: $0)
                 }
                 change.entry?.log(of: app)
-                try printPolicy(of: changed)
+                try printJSON(compact: PolicyConsole.text(of: changed))
             } catch let error as PolicyConsole.Refusal {
                 throw refusal("\(error)")
             }
@@ -80,12 +80,4 @@ extension AppsCommand.Policy {
             }
         }
     }
-}
-
-/// Prints the app's JSON of the API, with line breaks.
-private func printPolicy(of app: App) throws {
-    let object = try JSONSerialization.jsonObject(with: Data(PolicyConsole.text(of: app).utf8))
-    let text = try JSONSerialization.data(
-        withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
-    print(String(decoding: text, as: UTF8.self))
 }

@@ -58,7 +58,7 @@ struct FeedbackCommand: AsyncParsableCommand {
             let entry = AuditEntry.ofCommand(action, provider.rawValue)
             let count = try await withDirectory(common, isQuiet: json) { directory in
                 let number = try await directory.current().app(app).number
-                let count = try await PostgresFeedbackStore(LoopResources(postgres: directory.postgres)).repair(
+                let count = try await PostgresFeedbackStore(directory.resources).repair(
                     FeedbackRepair(
                         of: number, provider: provider, decision, isDryRun: dryRun, actor: "job:feedback"))
                 if !dryRun { try await PostgresAuditStore(postgres: directory.postgres).record(entry, of: number) }

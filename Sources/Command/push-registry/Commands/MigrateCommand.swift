@@ -1,5 +1,4 @@
 import ArgumentParser
-import Logging
 import PostgresClient
 import RegistryJobs
 import RegistryStore
@@ -32,9 +31,8 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try await common.settings()
-        let logger = ProcessLogging.start(settings)
         try await exitingIfUnreachable {
-            try await Database.withAttached(settings, checksSchema: false, logger: logger) { database in
+            try await Database.withAttached(settings, checksSchema: false) { database in
                 if dryRun { try await show(database) } else { try await migrate(database) }
             }
         }

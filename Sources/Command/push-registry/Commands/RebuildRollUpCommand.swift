@@ -22,10 +22,12 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let settings = try await common.settings()
-        let logger = ProcessLogging.start(settings)
-        let report = try await Database.withAttached(settings, isQuiet: json, logger: logger) { try await rebuild($0) }
-        if json { try printJSON(ReportJSON(report)) } else { print(Self.text(report)) }
+        let report = try await Database.withAttached(common.settings(), isQuiet: json) { try await rebuild($0) }
+        if json {
+            try printJSON(["correctedCells": report.cells, "foldedDeltas": report.folded])
+        } else {
+            print(Self.text(report))
+        }
     }
 
     private func rebuild(_ database: Database) async throws -> RollUpRebuild.Report {
@@ -44,15 +46,5 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
 
     private static func text(_ report: RollUpRebuild.Report) -> String {
         report.cells == 0 ? "the roll-up was correct" : "corrected \(report.cells) counts"
-    }
-}
-
-private struct ReportJSON: Encodable {
-    let correctedCells: Int
-    let foldedDeltas: Int
-
-    init(_ report: RollUpRebuild.Report) {
-        correctedCells = report.cells
-        foldedDeltas = report.folded
     }
 }

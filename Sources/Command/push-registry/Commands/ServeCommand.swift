@@ -1,7 +1,11 @@
 import ArgumentParser
+import Basics
 import Glibc
 import HTTPServer
 import Logging
+import PushRegistry
+import RegistryAPI
+import Telemetry
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,5 +41,63 @@ struct ServeCommand: AsyncParsableCommand {
         for warning in settings.warnings { logger.warning("\(warning)") }
         let server = RegistryServer(settings, inheritedSockets: inheritedSockets, logger: logger)
         try await server.run(demo: demo)
+    }
+}
+
+/// This process, for the page of operations.
+struct ServingProcess: Sendable {
+    private let name = String(hex: UInt32.random(in: .min ... .max))
+    private let startedAt = Timestamp.now()
+
+    /// What the process did since its start, by its metrics.
+    func rates(_ metrics: PrometheusRegistry) -> ProcessCounts {
+        let requests = metrics.sums(of: RequestMetrics.countLabel, by: "status")
+        let registrations = metrics.sums(
+            of: RequestMetrics.countLabel, by: "status",
+            where: [("route", RegistryService.registrationPattern), ("method", "PUT")])
+        return ProcessCounts(
+            process: name, startedAt: startedAt, requests: Self.sums(requests, by: Self.statusClass),
+            registrations: Self.sums(registrations, by: Self.result))
+    }
+
+    private static func sums(_ counts: [String: Int64], by name: (String) -> String) -> [String: Int64] {
+        Dictionary(counts.map { (name($0.key), $0.value) }, uniquingKeysWith: +)
+    }
+
+    private static func statusClass(_ status: String) -> String {
+        Int(status) == nil ? status : "\(status.prefix(1))xx"
+    }
+
+    private static func result(_ status: String) -> String {
+        switch status {
+        case "201": "created"
+        case "200": "accepted"
+        case let status where status.hasPrefix("4"): "refused"
+        default: "failed"
+        }
+    }
+}
+
+/// The logging of the process.
+enum ProcessLogging {
+    /// Configures logging. Must be called once.
+    ///
+    /// - Returns: the logger of the service.
+    static func start(_ settings: Settings) -> Logger {
+        let format = settings.logFormat
+        let level = settings.logLevel
+        LoggingSystem.bootstrap { format.makeHandler(label: $0, level: level) }
+        return logger
+    }
+
+    /// The logger of the service.
+    static var logger: Logger { Logger(label: "push-registry") }
+
+    /// The access log.
+    static func makeAccessLog(_ settings: Settings, label: String) -> AccessLog {
+        AccessLog(
+            label: label, format: settings.logFormat, level: settings.logLevel,
+            successInterval: settings.accessLogInterval
+        ) { routePattern in !routePattern.hasPrefix("/v1/") }
     }
 }

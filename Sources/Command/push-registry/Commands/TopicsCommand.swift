@@ -44,8 +44,9 @@ struct TopicsCommand: AsyncParsableCommand {
             let slug = try topic.asTopic()
             let content = try content
             let entry = AuditEntry.ofCommand(.topicSaved, slug.rawValue)
-            let saved = try await withTopics(common, isQuiet: json) { directory, topics in
+            let saved = try await withDirectory(common, isQuiet: json) { directory in
                 let number = try await directory.current().app(app).number
+                let topics = PostgresTopicStore(directory.resources)
                 return try await topics.put(slug, content, in: number, recording: entry).topic
             }
             entry.log(of: app)
@@ -82,10 +83,10 @@ struct TopicsCommand: AsyncParsableCommand {
         func run() async throws {
             let slug = try topic.asTopic()
             let entry = AuditEntry.ofCommand(.topicDeleted, slug.rawValue)
-            let existed = try await withTopics(common, isQuiet: json) { directory, topics in
+            let existed = try await withDirectory(common, isQuiet: json) { directory in
                 do {
                     let number = try await directory.current().app(app).number
-                    return try await topics.delete(slug, of: number, recording: entry)
+                    return try await PostgresTopicStore(directory.resources).delete(slug, of: number, recording: entry)
                 } catch TopicRefusal.inUse {
                     throw refusal("A saved segment names \(slug). Change the segment first.")
                 }

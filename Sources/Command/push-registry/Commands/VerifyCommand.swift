@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import PushRegistry
 import RegistryJobs
+import StrictJSON
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,15 +21,14 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = try await report()
-        if json { try printJSON(ReportJSON(report)) } else { print(table(report)) }
+        if json { try printJSON { $0.members(report) } } else { print(table(report)) }
         if !report.isIntact { throw ExitCode.failure }
     }
 
     private func report() async throws -> RegistryVerifier.Report {
         let settings = try await common.settings()
-        let logger = ProcessLogging.start(settings)
         return try await exitingIfUnreachable {
-            try await Database.withAttached(settings, isQuiet: json, logger: logger) { try await verify($0) }
+            try await Database.withAttached(settings, isQuiet: json) { try await verify($0) }
         }
     }
 
@@ -58,30 +58,23 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 }
 
-private struct ReportJSON: Encodable {
-    struct Check: Encodable {
-        let name: String
-        let rule: String
-        let promise: String
-        let broken: Int
-        let examples: [String]
-    }
-
-    let isIntact: Bool
-    let asOf: String
-    let installations: Int
-    let events: Int
-    let checks: [Check]
-
-    init(_ report: RegistryVerifier.Report) {
-        isIntact = report.isIntact
-        asOf = report.asOf.description
-        installations = report.installations
-        events = report.events
-        checks = report.findings.map { finding in
-            Check(
-                name: finding.invariant.name, rule: finding.invariant.rule, promise: finding.invariant.promise,
-                broken: finding.broken, examples: finding.examples)
+extension JSONWriter {
+    fileprivate mutating func members(_ report: RegistryVerifier.Report) {
+        member("isIntact", report.isIntact)
+        member("asOf", report.asOf.description)
+        member("installations", report.installations)
+        member("events", report.events)
+        name("checks")
+        array { writer in
+            for finding in report.findings {
+                writer.object { writer in
+                    writer.member("name", finding.invariant.name)
+                    writer.member("rule", finding.invariant.rule)
+                    writer.member("promise", finding.invariant.promise)
+                    writer.member("broken", finding.broken)
+                    writer.member("examples", finding.examples)
+                }
+            }
         }
     }
 }

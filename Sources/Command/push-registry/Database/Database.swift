@@ -73,14 +73,14 @@ struct Database: Sendable {
         FileHandle.standardError.write(Data("database: \(name)\n".utf8))
     }
 
-    /// Lends the database to a command other than `serve`, and stops a server that it started.
+    /// Starts the logging, lends the database to a command other than `serve`, and stops a server that it started.
     ///
     /// - Parameter checksSchema: whether the command needs the schema of this binary.
     static func withAttached<Value>(
-        _ settings: Settings, isQuiet: Bool = false, checksSchema: Bool = true, logger: Logger,
+        _ settings: Settings, isQuiet: Bool = false, checksSchema: Bool = true,
         _ body: (Database) async throws -> Value
     ) async throws -> Value {
-        let database = try await attach(settings, isQuiet: isQuiet, logger: logger)
+        let database = try await attach(settings, isQuiet: isQuiet, logger: ProcessLogging.start(settings))
         do {
             if checksSchema { try await database.checkSchema() }
             let value = try await body(database)
@@ -181,13 +181,12 @@ struct Database: Sendable {
     }
 
     /// Lends the directory of apps and keys.
-    func withDirectory<Value: Sendable>(
-        logger: Logger, _ body: (PostgresAppDirectory) async throws -> Value
-    ) async throws -> Value {
+    func withDirectory<Value: Sendable>(_ body: (PostgresAppDirectory) async throws -> Value) async throws -> Value {
         let loop = EventLoop(name: "command")
         defer { loop.stop() }
         let client = PostgresClient(
-            try configuration, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 2), logger: logger)
+            try configuration, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 2),
+            logger: ProcessLogging.logger)
         let directory = PostgresAppDirectory(postgres: client)
         // Both are cancelled at the end of this scope.
         async let _ = client.run()
@@ -199,12 +198,12 @@ struct Database: Sendable {
 extension Database {
     /// Lends the audiences of an app.
     func withAudiences<Value: Sendable>(
-        of app: App, _ settings: AudienceSettings, logger: Logger, _ body: (AudienceConsole) async throws -> Value
+        of app: App, _ settings: AudienceSettings, _ body: (AudienceConsole) async throws -> Value
     ) async throws -> Value {
         let loop = EventLoop(name: "audiences")
         defer { loop.stop() }
         let clients = [try audienceConfiguration(settings), try configuration].map {
-            PostgresClient($0, on: loop, limits: settings.limits.pool, logger: logger)
+            PostgresClient($0, on: loop, limits: settings.limits.pool, logger: ProcessLogging.logger)
         }
         // Both are cancelled at the end of this scope.
         async let _ = clients[0].run()

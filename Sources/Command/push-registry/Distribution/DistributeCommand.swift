@@ -1,8 +1,8 @@
 import ArgumentParser
-import Logging
 import PostgresClient
 import PushRegistry
 import RegistryJobs
+import RegistryStore
 
 struct DistributeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,12 +29,8 @@ struct DistributeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try await common.settings()
-        let logger = ProcessLogging.start(settings)
         // With --dry-run, the schema may be older: then it shows whether an upgrade adds tables.
-        try await Database.withAttached(
-            settings, isQuiet: json, checksSchema: !dryRun, logger: logger
-        ) { database in
+        try await Database.withAttached(common.settings(), isQuiet: json, checksSchema: !dryRun) { database in
             do {
                 try await distribute(database)
             } catch let error as DistributionError {
@@ -63,5 +59,46 @@ struct DistributeCommand: AsyncParsableCommand {
         for table in plan.referenceTables { print("would copy \(table) to every node") }
         for table in plan.tables { print("would distribute \(table) over \(plan.shards) shards") }
         if plan.sessions > 0 { print("services are connected (\(plan.sessions) sessions): stop them first") }
+    }
+}
+
+extension AppsCommand {
+    struct Move: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Move an app to another node of a Citus cluster.",
+            usage: "push-registry apps move <app> [<node>] [--json] [<options>]",
+            discussion: """
+                If the app shares its shards with other apps, it first gets shards of its own. Then the command copies \
+                the shards to the node. The app is served meanwhile; its writes wait for some seconds at the end of \
+                each step. Run the command again if it was interrupted. Without a node, it prints where the app is.
+
+                  push-registry apps move com.example.mail worker-2:5432
+                """)
+        @OptionGroup var common: CommonOptions
+        @Argument(help: "The app id.") var app: String
+        @Argument(help: ArgumentHelp("The node, as `distribute --dry-run` prints it.", valueName: "node")) var node:
+            String?
+        @Flag(help: "Print JSON.") var json = false
+
+        func run() async throws {
+            let location = try await Database.withAttached(common.settings(), isQuiet: json) { database in
+                let found = try await database.withDirectory { try await $0.current().app(app) }
+                do {
+                    return try await move(found.number, Distribution(try database.configuration))
+                } catch let error as DistributionError {
+                    throw refusal("\(error)")
+                }
+            }
+            if json {
+                try printJSON(location)
+            } else {
+                print("\(app) is on \(location.node), in shard \(location.shard)")
+            }
+        }
+
+        private func move(_ app: AppNumber, _ distribution: Distribution) async throws -> Distribution.Location {
+            guard let node else { return try await distribution.location(of: app) }
+            return try await distribution.move(app, to: node) { [json] step in if !json { print(step) } }
+        }
     }
 }

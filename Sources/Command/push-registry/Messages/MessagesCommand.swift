@@ -1,7 +1,4 @@
 import ArgumentParser
-import EventLoop
-import Logging
-import PostgresClient
 import PushRegistry
 import RegistryAPI
 import RegistryStore
@@ -71,7 +68,7 @@ struct MessagesCommand: AsyncParsableCommand {
                     writer.member("asOf", asOf.description)
                 }
             } else {
-                print(MessageTable(message, counts, asOf: asOf).text)
+                print(message.text(counts, asOf: asOf))
             }
         }
     }
@@ -80,27 +77,50 @@ struct MessagesCommand: AsyncParsableCommand {
 /// Lends the messages of an app in the command's database to a closure.
 private func withMessages<Value: Sendable>(
     of app: String, _ options: CommonOptions, isQuiet: Bool,
-    _ body: @escaping @Sendable (PostgresMessageStore, AppNumber) async throws -> Value
+    _ body: (PostgresMessageStore, AppNumber) async throws -> Value
 ) async throws -> Value {
-    let settings = try await options.settings()
-    let logger = ProcessLogging.start(settings)
-    return try await Database.withAttached(settings, isQuiet: isQuiet, logger: logger) { database in
-        let number = try await database.withDirectory(logger: logger) { try await $0.current().app(app).number }
-        return try await database.withMessages(logger: logger) { try await body($0, number) }
+    try await withDirectory(options, isQuiet: isQuiet) { directory in
+        try await body(PostgresMessageStore(directory.resources), directory.current().app(app).number)
     }
 }
 
-extension Database {
-    /// Lends the messages of a migrated database to a closure, for reading.
-    fileprivate func withMessages<Value: Sendable>(
-        logger: Logger, _ body: (PostgresMessageStore) async throws -> Value
-    ) async throws -> Value {
-        let loop = EventLoop(name: "messages")
-        defer { loop.stop() }
-        let client = PostgresClient(
-            try configuration, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 1), logger: logger)
-        // Cancelled at the end of this scope.
-        async let _ = client.run()
-        return try await body(PostgresMessageStore(LoopResources(postgres: client)))
+extension Message {
+    /// A table of the message's counts.
+    func text(_ counts: MessageCounts, asOf: Timestamp) -> String {
+        let title = content.title.map { "  \($0)" } ?? ""
+        let rows = [
+            ("targeted", counts.targeted), ("accepted", counts.accepted), ("failed", counts.failed),
+            ("delivered", counts.delivered), ("opened", counts.opened), ("dismissed", counts.dismissed),
+        ].map { name, count in [name, "\(count)", count.share(of: counts.targeted)] }
+        return """
+            \(name)\(title)
+            created \(createdAt), expires \(expiresAt)
+
+            \(TextTable(header: ["what", "count", "of targeted"], rows: rows).text)
+
+            as of \(asOf)
+            """
+    }
+
+}
+
+extension Int64 {
+    fileprivate func share(of all: Int64) -> String {
+        guard all > 0 else { return "" }
+        let permille = Int((Double(self) / Double(all) * 1_000).rounded())
+        return "\(permille / 10).\(permille % 10) %"
+    }
+}
+
+extension TextTable {
+    init(_ messages: [Message]) {
+        self.init(
+            header: ["message", "title", "created", "expires"],
+            rows: messages.map { message in
+                [
+                    message.name.rawValue, message.content.title ?? "", message.createdAt.description,
+                    message.expiresAt.description,
+                ]
+            })
     }
 }

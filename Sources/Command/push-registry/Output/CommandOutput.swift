@@ -1,6 +1,9 @@
+import ArgumentParser
+import EmbeddedPostgres
 import Foundation
 import Glibc
 import Logging
+import PostgresClient
 import PushRegistry
 import RegistryAPI
 import StrictJSON
@@ -12,12 +15,12 @@ func show(_ text: String) {
 
 /// Prints an object that only the command has.
 func printJSON(_ value: some Encodable) throws {
-    try printJSON(JSONEncoder().encode(value))
+    try printJSON(compact: String(decoding: JSONEncoder().encode(value), as: UTF8.self))
 }
 
 /// Prints an object of the API.
 func printJSON(_ writer: JSONWriter) throws {
-    try printJSON(Data(writer.bytes))
+    try printJSON(compact: String(decoding: writer.bytes, as: UTF8.self))
 }
 
 /// Prints an object with the members that `members` writes.
@@ -39,8 +42,9 @@ func printJSON<Item>(
     }
 }
 
-private func printJSON(_ compact: Data) throws {
-    let object = try JSONSerialization.jsonObject(with: compact)
+/// Prints JSON with line breaks.
+func printJSON(compact: String) throws {
+    let object = try JSONSerialization.jsonObject(with: Data(compact.utf8))
     let text = try JSONSerialization.data(
         withJSONObject: object, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
     print(String(decoding: text, as: UTF8.self))
@@ -89,5 +93,39 @@ extension AuditEntry {
         let common: Logger.Metadata = ["actor": "\(actor)", "app": "\(app)"]
         Logger(label: "audit").notice(
             "\(message)", metadata: common.merging(metadata) { $1 }.merging(more) { $1 })
+    }
+}
+
+/// Prints an error to standard error, without the usage text.
+///
+/// - Returns: the exit code to throw, 64.
+func refusal(_ text: String) -> ExitCode {
+    FileHandle.standardError.write(Data("Error: \(text)\n".utf8))
+    return .validationFailure
+}
+
+/// The exit code of commands that could not check anything because the database is missing, cannot be reached or lacks
+/// migrations. Code 1 means that a check failed.
+let databaseUnreachable = ExitCode(2)
+
+/// Prints the error and exits with `databaseUnreachable` if the database cannot be used.
+func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws -> Value {
+    do {
+        return try await body()
+    } catch let error where error.meansUnreachableDatabase {
+        FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
+        throw databaseUnreachable
+    }
+}
+
+extension Error {
+    fileprivate var meansUnreachableDatabase: Bool {
+        switch self as any Error {
+        case is NoDatabase, is StoppedDatabase, is UnreachableDatabase, is OutdatedSchema, is SharedSessions,
+            is EmbeddedPostgresError, is PostgresError:
+            true
+        case MigrationError.locked: true
+        default: false
+        }
     }
 }

@@ -75,14 +75,14 @@ struct LoopAssembly: Service, CustomStringConvertible {
     private let admin: AdminKey
     private let links: TimeZoneLinks
     private let keySets: ProviderKeySets
+    private let settings: Settings
+    /// All loops count together.
     private let limits: CallLimits
     private let receiptKeys = ReceiptKeys()
-    private let bodyLimits: BodyLimits
     private let shutdown: ShutdownFlag
     private let apiDescription = APIDescription(version: PushRegistryCommand.version)
     private let errorPage = ErrorPage()
-    private let consolePage: ConsolePage
-    private let consoleOrigin: ConsoleOrigin
+    private let consolePage = ConsolePage()
     private let codes: OneTimeCodes
     private let provider: IdentityProvider?
     private let process = ServingProcess()
@@ -90,20 +90,16 @@ struct LoopAssembly: Service, CustomStringConvertible {
     let breakers = OpenBreakers()
     private let isDistributed: Bool
     private let metrics: PrometheusRegistry
-    private let makeAccessLog: @Sendable () -> AccessLog
     private let logger: Logger
-    /// Whether audience queries use another database.
-    private let hasReadDatabase: Bool
     /// The version of the newest migration of this binary.
     private let schemaVersion: Int
 
     init(
-        _ database: Database, _ sessions: ServiceSessions, _ audiences: AudienceSettings,
-        _ bodyLimits: BodyLimits, limits: CallLimits, loops: [EventLoop], admin: AdminKey, keySets: ProviderKeySets,
-        consoleOrigin: ConsoleOrigin, codes: OneTimeCodes, provider: IdentityProvider?, shutdown: ShutdownFlag,
-        metrics: PrometheusRegistry, logger: Logger,
-        makeAccessLog: @escaping @Sendable () -> AccessLog
+        _ database: Database, _ sessions: ServiceSessions, _ settings: Settings, loops: [EventLoop], admin: AdminKey,
+        codes: OneTimeCodes, provider: IdentityProviderSettings?, shutdown: ShutdownFlag, metrics: PrometheusRegistry,
+        logger: Logger
     ) throws {
+        let audiences = settings.audiences
         let audienceConfiguration = try database.audienceConfiguration(audiences)
         let pools = loops.map { loop in
             PostgresClient(
@@ -139,19 +135,19 @@ struct LoopAssembly: Service, CustomStringConvertible {
         isDistributed = sessions.isDistributed
         partitioning = try database.configuration
         self.admin = admin
-        self.keySets = keySets
-        self.bodyLimits = bodyLimits
-        self.limits = limits
+        self.settings = settings
+        limits = settings.makeCallLimits()
+        keySets = ProviderKeySets(
+            CurlKeySetFetcher(allowsPrivateAddresses: settings.allowsPrivateAddresses), logger: logger)
         self.shutdown = shutdown
         self.metrics = metrics
-        self.makeAccessLog = makeAccessLog
         links = try TimeZoneLinks()
-        consolePage = ConsolePage()
-        self.consoleOrigin = consoleOrigin
         self.codes = codes
-        self.provider = provider
+        // The operator names the provider, so it may have a private address.
+        self.provider = provider.map {
+            IdentityProvider($0, CurlKeySetFetcher(allowsPrivateAddresses: true), logger: logger)
+        }
         self.logger = logger
-        hasReadDatabase = audiences.readDatabaseURL != nil
         schemaVersion = try migrationFiles.map { try Migration($0).version }.max() ?? 0
     }
 
@@ -172,22 +168,25 @@ struct LoopAssembly: Service, CustomStringConvertible {
             feedback: parts.feedback, events: parts.events, messages: parts.messages, audiences: parts.audiences,
             segments: PostgresSegmentStore(postgres: parts.postgres), topics: parts.topics,
             directory: parts.directory, admin: admin, links: links, keySets: keySets, limits: limits,
-            receiptKeys: receiptKeys, bodyLimits: bodyLimits, apiDescription: apiDescription, errorPage: errorPage,
+            receiptKeys: receiptKeys, bodyLimits: settings.bodies, apiDescription: apiDescription, errorPage: errorPage,
             keyUses: keyUses, cleanUpRuns: PostgresCleanUpRunStore(postgres: parts.postgres),
             auditEntries: PostgresAuditStore(postgres: parts.postgres), readiness: readiness(parts),
             metrics: { [metrics] in metrics.render() },
             console: Console(
                 page: consolePage, sessions: PostgresConsoleSessionStore(postgres: parts.postgres),
-                origin: consoleOrigin, codes: codes, provider: provider,
+                origin: ConsoleOrigin(configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
+                codes: codes, provider: provider,
                 rates: { [metrics, process] in process.rates(metrics) }),
             logger: logger)
-        return service.application(observers: [makeAccessLog(), RequestMetrics(metrics)])
+        let accessLog = ProcessLogging.makeAccessLog(settings, label: logger.label)
+        return service.application(observers: [accessLog, RequestMetrics(metrics)])
     }
 
     /// Checks the database, its migrations, the apps' policies, writes, and the database of audience queries. Without
     /// one of the last three, the service is ready but degraded.
     private func readiness(_ parts: LoopParts) -> ReadinessCheck {
-        ReadinessCheck { [shutdown, breakers, isDistributed, hasReadDatabase, schemaVersion] in
+        let hasReadDatabase = settings.audiences.readDatabaseURL != nil
+        return ReadinessCheck { [shutdown, breakers, isDistributed, schemaVersion] in
             guard !shutdown.isAnnounced else { return .init(obstacles: ["the service is stopping"]) }
             var degraded: [String] = []
             do {

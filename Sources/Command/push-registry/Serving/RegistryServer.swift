@@ -76,18 +76,8 @@ struct RegistryServer {
         let shutdown = ShutdownFlag()
         let codes = OneTimeCodes()
         let assembly = try LoopAssembly(
-            database, sessions, settings.audiences, settings.bodies, limits: settings.callLimits,
-            loops: loops, admin: admin,
-            keySets: ProviderKeySets(
-                CurlKeySetFetcher(allowsPrivateAddresses: settings.allowsPrivateAddresses), logger: logger),
-            consoleOrigin: ConsoleOrigin(
-                configured: settings.consoleOrigin, usesTLS: settings.tlsCertificate != nil),
-            codes: codes,
-            // The operator names the provider, so it may have a private address.
-            provider: provider.map {
-                IdentityProvider($0, CurlKeySetFetcher(allowsPrivateAddresses: true), logger: logger)
-            }, shutdown: shutdown, metrics: metrics, logger: logger
-        ) { [settings, logger] in ProcessLogging.makeAccessLog(settings, label: logger.label) }
+            database, sessions, settings, loops: loops, admin: admin, codes: codes, provider: provider,
+            shutdown: shutdown, metrics: metrics, logger: logger)
         var configuration = configuration
         DescriptorLimit.apply(
             DescriptorLimit.raise(), to: &configuration, eventLoops: loops.count,

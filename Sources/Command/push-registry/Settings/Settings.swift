@@ -68,7 +68,8 @@ struct Settings: Sendable {
         server.heldBytesMax = max(server.heldBytesMax, 2 * bodyBytesMax)
     }
 
-    var callLimits: CallLimits {
+    /// Limits with counts of their own.
+    func makeCallLimits() -> CallLimits {
         CallLimits(guesses: failedAuthentications.unlessZero, receipts: receipts.unlessZero)
     }
 }

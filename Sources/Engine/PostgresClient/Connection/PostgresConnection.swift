@@ -65,6 +65,13 @@ public actor PostgresConnection {
         return try outcome.get()
     }
 
+    /// Sends one statement as a unit.
+    public func execute(
+        _ statement: PostgresStatement, timeout: Duration = .seconds(10)
+    ) async throws(PostgresError) -> PostgresResult {
+        try await execute([statement], timeout: timeout)[0]
+    }
+
     /// Closes the connection. Units in flight fail with `error`.
     public func close() {
         close(PostgresError(.closed))

@@ -15,9 +15,6 @@ public struct PostgresResult: Sendable {
     /// Rows inserted, updated, deleted or selected; 0 for other commands.
     public var affectedRows: Int { handle.affectedRows }
 
-    /// In the order of the columns. Creates the strings at each call.
-    public var columnNames: [String] { (0..<handle.columnCount).map(handle.columnName) }
-
     /// The index of the column with this name. Look it up once per result, before reading the rows.
     public func column(_ name: String) throws(PostgresDecodeError) -> Int {
         for column in 0..<handle.columnCount where handle.columnName(column) == name { return column }

@@ -1,92 +1,71 @@
-extension Bool: PostgresArrayElement {
+/// A value that is sent as one number of fixed width, big-endian.
+public protocol PostgresFixedWidthElement: PostgresArrayElement {
+    /// The number on the wire.
+    associatedtype Wire: FixedWidthInteger & BitwiseCopyable
+    /// The value as such a number.
+    var postgresWire: Wire { get }
+}
+
+extension PostgresFixedWidthElement {
+    /// The bytes of `Wire`.
+    @inlinable
+    public func encodeField(into buffer: inout PostgresBuffer) {
+        buffer.appendField(postgresWire)
+    }
+
+    /// All at once.
+    @inlinable
+    public static func encodeFields(_ elements: [Self], into buffer: inout PostgresBuffer) {
+        buffer.appendFields(elements) { $0.postgresWire }
+    }
+}
+
+extension Bool: PostgresFixedWidthElement {
     public static var postgresType: PostgresType { .bool }
     public static var postgresArrayType: PostgresType { .boolArray }
 
     /// One byte, 0 or 1.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(UInt8(self ? 1 : 0))
-    }
+    @inlinable public var postgresWire: UInt8 { self ? 1 : 0 }
 }
 
-extension Int16: PostgresArrayElement {
+extension Int16: PostgresFixedWidthElement {
     public static var postgresType: PostgresType { .int2 }
     public static var postgresArrayType: PostgresType { .int2Array }
-
-    /// Two bytes, big-endian.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(self)
-    }
-
-    @inlinable
-    public static func encodeFields(_ elements: [Int16], into buffer: inout PostgresBuffer) {
-        buffer.appendFields(elements) { $0 }
-    }
+    @inlinable public var postgresWire: Int16 { self }
 }
 
-extension Int32: PostgresArrayElement {
+extension Int32: PostgresFixedWidthElement {
     public static var postgresType: PostgresType { .int4 }
     public static var postgresArrayType: PostgresType { .int4Array }
-
-    /// Four bytes, big-endian.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(self)
-    }
-
-    @inlinable
-    public static func encodeFields(_ elements: [Int32], into buffer: inout PostgresBuffer) {
-        buffer.appendFields(elements) { $0 }
-    }
+    @inlinable public var postgresWire: Int32 { self }
 }
 
-extension Int64: PostgresArrayElement {
+extension Int64: PostgresFixedWidthElement {
     public static var postgresType: PostgresType { .int8 }
     public static var postgresArrayType: PostgresType { .int8Array }
-
-    /// Eight bytes, big-endian.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(self)
-    }
-
-    @inlinable
-    public static func encodeFields(_ elements: [Int64], into buffer: inout PostgresBuffer) {
-        buffer.appendFields(elements) { $0 }
-    }
+    @inlinable public var postgresWire: Int64 { self }
 }
 
-extension Int: PostgresArrayElement {
+extension Int: PostgresFixedWidthElement {
     public static var postgresType: PostgresType { .int8 }
     public static var postgresArrayType: PostgresType { .int8Array }
-
-    /// Eight bytes, big-endian.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(Int64(self))
-    }
-
-    @inlinable
-    public static func encodeFields(_ elements: [Int], into buffer: inout PostgresBuffer) {
-        buffer.appendFields(elements) { Int64($0) }
-    }
+    @inlinable public var postgresWire: Int64 { Int64(self) }
 }
 
-extension Double: PostgresArrayElement {
+extension Double: PostgresFixedWidthElement {
     public static var postgresType: PostgresType { .float8 }
     public static var postgresArrayType: PostgresType { .float8Array }
 
-    /// The eight bytes of IEEE 754, big-endian.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(bitPattern)
-    }
+    /// The bits of IEEE 754.
+    @inlinable public var postgresWire: UInt64 { bitPattern }
+}
 
-    @inlinable
-    public static func encodeFields(_ elements: [Double], into buffer: inout PostgresBuffer) {
-        buffer.appendFields(elements) { $0.bitPattern }
-    }
+extension PostgresTimestamp: PostgresFixedWidthElement {
+    public static var postgresType: PostgresType { .timestamptz }
+    public static var postgresArrayType: PostgresType { .timestamptzArray }
+
+    /// Microseconds since 2000-01-01 in UTC.
+    @inlinable public var postgresWire: Int64 { microsecondsSince2000 }
 }
 
 extension String: PostgresArrayElement {
@@ -120,20 +99,4 @@ extension UInt8: PostgresArrayElement {
 
 extension [UInt8]: PostgresArrayElement {
     public static var postgresArrayType: PostgresType { .byteaArray }
-}
-
-extension PostgresTimestamp: PostgresArrayElement {
-    public static var postgresType: PostgresType { .timestamptz }
-    public static var postgresArrayType: PostgresType { .timestamptzArray }
-
-    /// Microseconds since 2000-01-01 in UTC: eight bytes, big-endian.
-    @inlinable
-    public func encodeField(into buffer: inout PostgresBuffer) {
-        buffer.appendField(microsecondsSince2000)
-    }
-
-    @inlinable
-    public static func encodeFields(_ elements: [PostgresTimestamp], into buffer: inout PostgresBuffer) {
-        buffer.appendFields(elements) { $0.microsecondsSince2000 }
-    }
 }

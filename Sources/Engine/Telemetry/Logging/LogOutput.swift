@@ -1,7 +1,7 @@
 import Basics
 import Foundation
 import Glibc
-import Logging
+public import Logging
 
 /// The destination of log lines: a file descriptor, usually standard error.
 ///
@@ -218,5 +218,32 @@ extension LogOutput {
     private func waitUntilWritable() {
         var polled = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&polled, 1, -1)
+    }
+}
+
+/// The format of log lines.
+public enum LogFormat: String, Sendable, CaseIterable {
+    /// For people at a terminal.
+    case text
+    /// For machines: a JSON object on each line.
+    case json
+
+    /// The longest message or metadata value of a line, in encoded bytes: a page of text. A longer value is client
+    /// input or a dump.
+    public static let valueBytesDefault = 4_096
+
+    /// Text if standard error is a terminal, else JSON.
+    public static var standard: LogFormat { isatty(STDERR_FILENO) == 1 ? .text : .json }
+
+    /// A handler of this format for `LoggingSystem.bootstrap`.
+    public func makeHandler(label: String, level: Logger.Level = .info) -> any LogHandler {
+        LogOutput.standardError.use(self)
+        var handler: any LogHandler =
+            switch self {
+            case .text: TextLogHandler(label: label)
+            case .json: JSONLogHandler(label: label)
+            }
+        handler.logLevel = level
+        return handler
     }
 }

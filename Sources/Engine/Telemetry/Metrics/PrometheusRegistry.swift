@@ -9,7 +9,7 @@ public import CoreMetrics
 ///
 /// A counter's name gets the suffix `_total` if it lacks it; in other names only characters that Prometheus refuses
 /// become underscores. A `Timer` is a histogram in seconds, so its label should end with `_seconds`. A `Recorder` that
-/// aggregates is a histogram; one that does not (a `Gauge`) and a `Meter` are gauges.
+/// aggregates is a histogram; one that does not (a `Gauge`) is a gauge.
 public final class PrometheusRegistry: Sendable {
     private let configuration: PrometheusConfiguration
     private let table: Locked<SeriesTable>
@@ -54,60 +54,12 @@ public final class PrometheusRegistry: Sendable {
     }
 }
 
-// MARK: - Counting on one thread
-
-/// Makes counters and timers of which each has values of its own, which are added when the registry renders. Threads
-/// that each have one do not slow each other down. For handles that are kept: their values stay forever.
-struct PartFactory: MetricsFactory {
-    let registry: PrometheusRegistry
-
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        registry.counter(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
-    }
-
-    func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        registry.timer(label, dimensions)?.makePart() ?? NOOPMetricsHandler.instance
-    }
-
-    func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        registry.makeMeter(label: label, dimensions: dimensions)
-    }
-
-    func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        registry.makeRecorder(label: label, dimensions: dimensions, aggregate: aggregate)
-    }
-
-    func makeFloatingPointCounter(
-        label: String, dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        registry.makeFloatingPointCounter(label: label, dimensions: dimensions)
-    }
-
-    func destroyCounter(_ handler: any CounterHandler) {}
-    func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
-    func destroyMeter(_ handler: any MeterHandler) {}
-    func destroyRecorder(_ handler: any RecorderHandler) {}
-    func destroyTimer(_ handler: any TimerHandler) {}
-}
-
 // MARK: - Creating
 
 extension PrometheusRegistry: MetricsFactory {
     /// Sums whole amounts above 0; ignores others.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         counter(label, dimensions) ?? NOOPMetricsHandler.instance
-    }
-
-    /// Sums finite amounts above 0; ignores others.
-    public func makeFloatingPointCounter(
-        label: String, dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        counter(label, dimensions) ?? NOOPMetricsHandler.instance
-    }
-
-    /// A gauge, starting at 0.
-    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        gauge(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
     /// A histogram with the bounds `recorderBuckets` if `aggregate`, else a gauge.
@@ -125,11 +77,11 @@ extension PrometheusRegistry: MetricsFactory {
         timer(label, dimensions) ?? NOOPMetricsHandler.instance
     }
 
-    fileprivate func timer(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries? {
+    func timer(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries? {
         histogram(label, dimensions, bounds: configuration.timerBuckets)
     }
 
-    fileprivate func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
+    func counter(_ label: String, _ dimensions: [(String, String)]) -> CounterSeries? {
         series(.counter, PrometheusName.counter(label), dimensions) { CounterSeries() }
     }
 
@@ -149,25 +101,16 @@ extension PrometheusRegistry: MetricsFactory {
         let family = MetricFamily(name: name, kind: kind, help: configuration.descriptions[name]?.help)
         let labels = ExpositionText.labels(dimensions)
         let series = table.withLock { $0.series(family, labels: labels, make: make) }
-        if series == nil { dropped.increment(by: 1 as Int64) }
+        if series == nil { dropped.increment(by: 1) }
         return series
     }
 }
 
-// MARK: - Destroying
-
-/// Destroying a handle removes its series, also for other handles that share it: their later counts are lost. A new
-/// handle starts a new series at zero.
+/// A series stays for the life of the process.
 extension PrometheusRegistry {
-    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
-    public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
-    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
-    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
-    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
-
-    private func remove(_ handler: AnyObject) {
-        table.withLock { $0.remove(handler) }
-    }
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    public func destroyTimer(_ handler: any TimerHandler) {}
 }
 
 extension PrometheusRegistry {
@@ -186,5 +129,60 @@ extension PrometheusRegistry {
             else { return }
             sums[String(found.dropFirst(label.count + 2).dropLast()), default: 0] += series.count
         }
+    }
+}
+
+/// The limits of a registry, and the descriptions of its metrics.
+public struct PrometheusConfiguration: Sendable {
+    /// The most series kept. A series is a name with one set of labels; a histogram is one series of about sixteen
+    /// lines. The limit bounds the memory that a label with unlimited values can use.
+    public var seriesMax = 10_000
+
+    /// Upper bounds of a timer's buckets in seconds, inclusive, ascending and finite: 0.5 ms to 10 s.
+    public var timerBuckets: [Double] = [
+        0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+
+    /// Upper bounds of a recorder's buckets, in the recorder's unit.
+    public var recorderBuckets: [Double] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+
+    /// Of the names that Prometheus sees, but those of the process, which all Prometheus clients share.
+    public var prefix = ""
+
+    /// By the name without the prefix.
+    let descriptions: [String: MetricDescription]
+
+    /// All limits have their defaults.
+    public init(descriptions: [MetricDescription] = RequestMetrics.descriptions) {
+        self.descriptions = Dictionary(uniqueKeysWithValues: descriptions.map { ($0.name, $0) })
+    }
+
+    /// The name that Prometheus sees.
+    public func fullName(of name: String) -> String { name.hasPrefix("process_") ? name : prefix + name }
+}
+
+/// The kind of a metric in Prometheus.
+public enum MetricKind: String, Sendable {
+    /// It only grows.
+    case counter
+    /// It goes up and down.
+    case gauge
+    /// Values by size.
+    case histogram
+}
+
+/// What Prometheus and people read about a metric.
+public struct MetricDescription: Sendable {
+    /// The name without the prefix, such as `http_requests_total`.
+    public let name: String
+    public let kind: MetricKind
+    /// One line of text (`# HELP`).
+    public let help: String
+
+    /// - Parameter help: one line.
+    public init(_ name: String, _ kind: MetricKind, _ help: String) {
+        self.name = name
+        self.kind = kind
+        self.help = help
     }
 }

@@ -1,5 +1,4 @@
 import Basics
-import CoreMetrics
 public import HTTPApplication
 import HTTPTypes
 import HTTPWire
@@ -21,31 +20,32 @@ public final class RequestMetrics: RequestObserver {
         }
     }
 
+    /// Nil instead of a series that the registry does not keep.
     private struct Meters {
-        let duration: CoreMetrics.Timer
+        let duration: HistogramSeries?
         /// By status. A route has few of them, so a linear search is faster than hashing.
-        var counters: [(status: Int?, counter: Counter)] = []
+        var counters: [(status: Int?, counter: CounterSeries?)] = []
     }
 
-    private let factory: PartFactory
+    private let registry: PrometheusRegistry
     private let meters = Locked<[Key: Meters]>([:])
 
     /// - Parameter registry: holds the series; all loops pass the same one.
     public init(_ registry: PrometheusRegistry) {
-        factory = PartFactory(registry: registry)
+        self.registry = registry
     }
 
     /// Creates the metrics of a route, method and status when the first such request has finished.
     public func didFinish(_ request: FinishedRequest) {
         let key = Key(route: request.routePattern, method: MethodLabel(request.head?.method))
         let (counter, duration) = meters.withLock { handles(key, request.status?.code, in: &$0) }
-        counter.increment()
-        if request.head != nil { duration.recordNanoseconds(request.duration.wholeNanoseconds) }
+        counter?.increment(by: 1)
+        if request.head != nil { duration?.recordNanoseconds(request.duration.wholeNanoseconds) }
     }
 
     private func handles(
         _ key: Key, _ status: Int?, in meters: inout [Key: Meters]
-    ) -> (Counter, CoreMetrics.Timer) {
+    ) -> (CounterSeries?, HistogramSeries?) {
         var known = meters[key] ?? makeMeters(key)
         for entry in known.counters where entry.status == status { return (entry.counter, known.duration) }
         let counter = makeCounter(key, status)
@@ -55,13 +55,12 @@ public final class RequestMetrics: RequestObserver {
     }
 
     private func makeMeters(_ key: Key) -> Meters {
-        let label = Self.durationLabel
-        return Meters(duration: CoreMetrics.Timer(label: label, dimensions: key.dimensions, factory: factory))
+        Meters(duration: registry.timer(Self.durationLabel, key.dimensions)?.makePart())
     }
 
-    private func makeCounter(_ key: Key, _ status: Int?) -> Counter {
+    private func makeCounter(_ key: Key, _ status: Int?) -> CounterSeries? {
         let dimensions = key.dimensions + [("status", status.map(String.init) ?? "none")]
-        return Counter(label: Self.countLabel, dimensions: dimensions, factory: factory)
+        return registry.counter(Self.countLabel, dimensions)?.makePart()
     }
 }
 

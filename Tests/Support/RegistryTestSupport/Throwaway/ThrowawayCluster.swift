@@ -1,6 +1,4 @@
 public import EmbeddedPostgres
-import Foundation
-import Glibc
 public import Logging
 
 /// A cluster for tests and benchmarks, in a folder under `/tmp` that is removed afterwards.
@@ -103,32 +101,13 @@ public enum ThrowawayCluster {
                 directory: reservation.path, lock: reservation.lock,
                 origin: origin ?? .copy(of: reservation.template), settings: settings,
                 defaults: ServerSettings.throwaway,
-                loopbackPort: listensOnLoopback ? try LoopbackPort.free() : nil,
+                // Free now: another process may use it before the server does.
+                loopbackPort: listensOnLoopback ? try TestListener().port : nil,
                 environment: environment(reservation.path), logger: logger)
             let result: Result<Value, any Error>
             do { result = .success(try await body(server)) } catch { result = .failure(error) }
             try await server.stop(.immediate)
             return try result.get()
         }
-    }
-}
-
-/// A TCP port of 127.0.0.1.
-enum LoopbackPort {
-    /// A port that is free now. Another process may use it before the server does.
-    static func free() throws(EmbeddedPostgresError) -> UInt16 {
-        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let named = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
-            }
-        }
-        guard named else { throw .unusable("127.0.0.1") }
-        return UInt16(bigEndian: address.sin_port)
     }
 }

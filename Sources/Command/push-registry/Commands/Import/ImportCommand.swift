@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import Importing
-import Logging
 import PostgresClient
 import PushRegistry
 import RegistryJobs
@@ -124,9 +123,7 @@ struct ImportCommand: AsyncParsableCommand {
     func run() async throws {
         let start = ContinuousClock.now
         let (opened, source) = try prepare()
-        let settings = try await common.settings()
-        let logger = ProcessLogging.start(settings)
-        let (summary, read, rejects) = try await Database.withAttached(settings, isQuiet: json, logger: logger) {
+        let (summary, read, rejects) = try await Database.withAttached(common.settings(), isQuiet: json) {
             try await load(opened, source, since: start, $0)
         }
         if json { try printJSON(summary) } else { print(summary.text(rejects: rejects)) }
@@ -226,7 +223,8 @@ struct ImportCommand: AsyncParsableCommand {
         let created: [Topic]? =
             dryRun
             ? nil
-            : try await database.withTopics(logger: Logger(label: "import")) { _, store in
+            : try await database.withDirectory { directory in
+                let store = PostgresTopicStore(directory.resources)
                 var created: [Topic] = []
                 for (slug, content) in missing {
                     let entry = AuditEntry.ofCommand(.topicSaved, slug.rawValue)
@@ -240,7 +238,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func findApp(_ database: Database) async throws -> App {
         let id = try app.asAppID()
-        let found = try await database.withDirectory(logger: Logger(label: "import")) { directory in
+        let found = try await database.withDirectory { directory in
             try await directory.current().apps[id]
         }
         guard let found else {
@@ -283,4 +281,30 @@ extension Database {
                 settings: InstallationImporter.sessionSettings)
         }
     }
+}
+
+/// The progress line of an import, with its rate and the time that is left.
+struct ImportProgress: Sendable {
+    private static let rowsBetween: Int64 = 50_000
+
+    private let line = ProgressLine()
+    private let start = ContinuousClock.now
+
+    /// The first pass over the rows of another system.
+    func showScan(_ rows: Int64) {
+        if rows % Self.rowsBetween == 0 { line.show("reading: \(rows) rows") }
+    }
+
+    /// - Parameter share: how much of the files was read, 0 to 1; nil if it is not known.
+    func show(_ counts: InstallationImporter.Counts, share: Double?) {
+        let done = counts.imported + counts.unchanged + counts.skipped
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        var text = "\(done) rows, \(counts.imported) imported, \(Int(Double(done) / max(seconds, 0.001))) per second"
+        if let share, share > 0 {
+            text += ", \(Int(share * 100)) %, \(Int((seconds / share - seconds).rounded(.up))) s left"
+        }
+        line.show(text)
+    }
+
+    func clear() { line.clear() }
 }

@@ -30,7 +30,7 @@ struct Demo {
     /// Creates the apps if they are missing, and new keys. The keys of an earlier demo are revoked: nobody knows their
     /// secrets.
     func prepare() async throws {
-        let (commands, console) = try await database.withDirectory(logger: logger) { directory in
+        let (commands, console) = try await database.withDirectory { directory in
             let app = try await Self.app(Self.appText, in: directory)
             let fleet = try await Self.app(DemoFleet.appText, in: directory)
             return (

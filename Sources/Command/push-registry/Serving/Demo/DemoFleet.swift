@@ -38,7 +38,7 @@ struct DemoFleet {
 
     /// Fills the app, unless an earlier start did. An interrupted start is continued.
     func fill() async throws {
-        try await database.withDirectory(logger: logger) { directory in
+        try await database.withDirectory { directory in
             guard let app = try await directory.current().apps[try Self.appText.asAppID()] else { return }
             let segments = PostgresSegmentStore(postgres: directory.postgres)
             guard try await segments.segments(of: app.number, after: nil, limit: 1).isEmpty else { return }
@@ -56,7 +56,7 @@ struct DemoFleet {
 
     /// Installations are loaded in the order of their numbers, so the number of those that exist is the next one.
     private func load(_ app: App) async throws {
-        let existing = try await database.withAudiences(of: app, audiences, logger: logger) { console in
+        let existing = try await database.withAudiences(of: app, audiences) { console in
             let everybody = try await console.audience(filter: "{}", segments: [], include: .all)
             return Int(try await console.count(everybody).count)
         }

@@ -72,3 +72,121 @@ extension RequestHead: CustomStringConvertible, CustomReflectable {
     public var description: String { "‹\(method) request, \(storage.lines.count) fields›" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+extension RequestHead {
+    /// The value of a field, decoded as UTF-8; invalid bytes become U+FFFD.
+    ///
+    /// Several lines are joined in order with a comma and a space (RFC 9110 section 5.3), Cookie with a semicolon (RFC
+    /// 6265 section 4.2.1). Host, Content-Length, Content-Type, Authorization and Origin occur at most once: the parser
+    /// refuses repetitions.
+    public subscript(_ name: HTTPField.Name) -> String? {
+        let (count, line) = lines(of: name)
+        guard let line else { return nil }
+        if count == 1 { return String(decoding: slice(line.value), as: UTF8.self) }
+        return values(of: name).joined(separator: name == .cookie ? "; " : ", ")
+    }
+
+    /// The value of each line of a field, in order.
+    public func values(of name: HTTPField.Name) -> [String] {
+        var values: [String] = []
+        forEachLine(of: name) { line in
+            values.append(String(decoding: slice(line.value), as: UTF8.self))
+        }
+        return values
+    }
+
+    /// The bytes of a field's value, without allocating a string; nil unless there is exactly one line.
+    public func bytes(of name: HTTPField.Name) -> ArraySlice<UInt8>? {
+        let (count, line) = lines(of: name)
+        return count == 1 ? line.map { slice($0.value) } : nil
+    }
+
+    /// Whether there is at least one line of this name, even with an empty value.
+    public func contains(_ name: HTTPField.Name) -> Bool {
+        lines(of: name).count > 0
+    }
+
+    /// The number of a field's lines, and the last one.
+    private func lines(of name: HTTPField.Name) -> (count: Int, last: FieldLine?) {
+        var count = 0
+        var last: FieldLine?
+        forEachLine(of: name) { line in
+            count += 1
+            last = line
+        }
+        return (count, last)
+    }
+
+    private func forEachLine(of name: HTTPField.Name, _ body: (FieldLine) -> Void) {
+        let bytes = storage.bytes
+        let head = bytes.span.extracting(storage.start...)
+        let canonicalName = name.canonicalName
+        let length = canonicalName.utf8.count
+        for line in storage.lines where line.name.count == length && head.extracting(line.name).isToken(canonicalName) {
+            body(line)
+        }
+    }
+}
+
+/// The fields that the parser itself interprets or protects against duplicates.
+enum RecognizedField: UInt8, Sendable {
+    case other
+    case host, contentLength, transferEncoding, connection, expect
+    case authorization, contentType, origin
+
+    /// Recognizes a field's name once, while its line is read. It compares the length first, so that most names cost
+    /// one branch.
+    init(name: Span<UInt8>) {
+        self =
+            switch name.count {
+            case 4 where name.isToken("host"): .host
+            case 6 where name.isToken("expect"): .expect
+            case 6 where name.isToken("origin"): .origin
+            case 10 where name.isToken("connection"): .connection
+            case 12 where name.isToken("content-type"): .contentType
+            case 13 where name.isToken("authorization"): .authorization
+            case 14 where name.isToken("content-length"): .contentLength
+            case 17 where name.isToken("transfer-encoding"): .transferEncoding
+            default: .other
+            }
+    }
+
+    /// Whether a second line is refused. These are not list fields (RFC 9110 section 5.3): a proxy and this server
+    /// might each use a different line.
+    var isSingleton: Bool {
+        switch self {
+        case .host, .contentLength, .authorization, .contentType, .origin: true
+        case .other, .transferEncoding, .connection, .expect: false
+        }
+    }
+}
+
+/// The supported versions of HTTP.
+public enum HTTPVersion: Sendable, Hashable {
+    /// Host is optional, chunks are unknown, and a connection persists only on request (RFC 9112 section 9.3).
+    case http10
+    /// Connections persist by default. All responses are of this version (RFC 9112 section 2.3).
+    case http11
+
+    /// `HTTP/1.1`
+    static var byteCount: Int { 8 }
+
+    /// Reads `HTTP-version` of RFC 9112 section 2.3, case-sensitive.
+    ///
+    /// - Throws: `unsupportedVersion` if it has the form of a version, HTTP/2's preface included;
+    ///   `malformedRequestLine` otherwise.
+    init(parsing bytes: Span<UInt8>) throws(WireError) {
+        let name = "HTTP/".utf8.span
+        for index in 0..<name.count where bytes[index] != name[index] {
+            throw WireError(.malformedRequestLine)
+        }
+        guard bytes[5].isDigit, bytes[6] == UInt8(ascii: "."), bytes[7].isDigit else {
+            throw WireError(.malformedRequestLine)
+        }
+        switch (bytes[5], bytes[7]) {
+        case (UInt8(ascii: "1"), UInt8(ascii: "1")): self = .http11
+        case (UInt8(ascii: "1"), UInt8(ascii: "0")): self = .http10
+        default: throw WireError(.unsupportedVersion)
+        }
+    }
+}

@@ -1,3 +1,5 @@
+import ArgumentParser
+import EmbeddedPostgres
 import FleetGenerator
 import Foundation
 import PostgresClient
@@ -19,11 +21,7 @@ struct CleanUpBenchmark {
 
     func run(rounds: Int, log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
         let fleet = try await load(log)
-        let postgres = try await PostgresSession.withSession(database.session) { session in
-            ProcessUsage(
-                processID: try ProcessUsage(processID: session.execute("SELECT pg_backend_pid()")[0].decode(0)).parent()
-            )
-        }
+        let postgres = try await ProcessUsage.ofPostmaster(database.session)
         var report = BenchmarkReport("a tenth of \(database.count) installations becomes stale")
         for round in 0..<rounds {
             try await age(tenth: 3 * round)
@@ -129,5 +127,77 @@ struct CleanUpBenchmark {
 
     private func fold() async throws {
         try await PostgresSession.withSession(database.session) { _ = try RollUpFold.runAll(in: $0) }
+    }
+}
+
+/// Registrations during the clean-up, over a few connections. One in twenty changes settings.
+struct CleanUpLoad {
+    static let connections = 8
+    private static let warmUp = Duration.seconds(2)
+    private static let installationsMax = 10_000
+    /// One in this many changes settings.
+    private static let changedShare = 20
+
+    private let wrk: Wrk
+    private let requests: RequestFile
+
+    /// - Parameter isUnaffected: whether the clean-up leaves an installation alone.
+    init(_ fleet: Fleet, _ server: ServerProcess, where isUnaffected: @escaping (InstallID) -> Bool) async throws {
+        wrk = Wrk(port: server.port, connections: Self.connections)
+        let writer = RegistrationWriter(app: fleet.app.id, key: try await server.makeKey(of: fleet.app.id))
+        // Without sessions that expire: this benchmark removed the expiry from the rows, so such a request would change
+        // them.
+        let unaffected = fleet.indices.lazy.filter { number in
+            isUnaffected(fleet[number].installID) && fleet[number].owner?.session?.expiresAt == nil
+        }.prefix(Self.installationsMax)
+        requests = RequestFile(unaffected, variants: 2, .cyclic) { number, variant in
+            let settings = fleet[number].settings
+            let isChanged = number % Self.changedShare == 0
+            return writer.request(fleet[number], settings: isChanged ? settings.toggled(1 + variant) : nil)
+        }
+    }
+
+    /// - Returns: the 99th percentile of the latency while `body` ran, in milliseconds.
+    func p99(during body: () async throws -> Void) async throws -> Double {
+        try await wrk.warmUp(requests, for: Self.warmUp)
+        let result = try await wrk.run(requests, during: body)
+        guard result.failures == 0 else { throw BenchmarkFailure("\(result.failures) registrations failed") }
+        return result.p99Milliseconds
+    }
+}
+
+struct CleanUpBenchmarkCommand: BenchmarkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cleanup",
+        abstract: "Measure the clean-up against bare SQL that changes the same rows, and during registrations.",
+        discussion: """
+            Starts a throw-away PostgreSQL, loads a fleet, and makes a tenth of it old, another tenth each round. Bare \
+            SQL makes these stale in one transaction, with the same events and the same roll-up; in turn with it, \
+            push-registry cleanup makes another tenth stale. Both sides fold the roll-up in the end; the clean-up's \
+            time is that of its process, pauses included. Then push-registry serve receives registrations of other \
+            installations, first without the clean-up and then while it runs.
+
+            Five million installations take about twenty minutes and 10 GB.
+            """)
+
+    @Option(help: "The fleet's size.")
+    var count = 5_000_000
+
+    @Option(help: "The number of rounds, at most 3; each uses other tenths.")
+    var rounds = 3
+
+    @OptionGroup var common: BenchmarkOptions
+
+    func validate() throws {
+        guard count >= 100_000, (1...CleanUpBenchmark.roundsMax).contains(rounds) else {
+            throw ValidationError("--count must be 100000 or more, --rounds 1 to \(CleanUpBenchmark.roundsMax).")
+        }
+    }
+
+    func measure(log: @escaping @Sendable (String) -> Void) async throws -> BenchmarkReport {
+        try await common.withCluster(AudienceBenchmark.clusterSettings) { server, binary in
+            let database = try BenchmarkDatabase(server, binary, count: count, seed: common.seed)
+            return try await CleanUpBenchmark(database: database).run(rounds: rounds, log: log)
+        }
     }
 }

@@ -75,13 +75,10 @@ struct AudienceQuery: Sendable {
             .init(
                 "typed tokens by locale, zone", 2, .everybody, by: [.locale, .timeZone], of: .voip, "true"),
             .init("breakdown by time zone", 1, .everybody, by: [.timeZone], "true"),
-            .init("breakdown by OS version", 1, .everybody, by: [.osVersion], "true"),
             .init(
                 "count, locale and OS version", 2, .all([german, recent]),
                 "\(sql: isGerman) AND version_key(system_version) >= '{17}'"),
-            .init("breakdown by provider, one locale", 2, german, by: [.provider], isGerman),
             .init("breakdown by locale, authorization", 2, .everybody, by: [.locale, .authorizationStatus], "true"),
-            .init("breakdown by locale, OS version", 2, .everybody, by: [.locale, .osVersion], "true"),
             .init(
                 "count, locale, zone and OS version", 3, .all([german, berlin, recent]),
                 """
@@ -91,14 +88,7 @@ struct AudienceQuery: Sendable {
                 "breakdown by OS version, one locale, zone", 3, .all([german, berlin]), by: [.osVersion],
                 "\(sql: isGerman) AND time_zone_id = 'Europe/Berlin'"),
             .init("breakdown by locale, zone", 2, .everybody, by: [.locale, .timeZone], "true"),
-            .init("breakdown by zone, OS version", 2, .everybody, by: [.timeZone, .osVersion], "true"),
             .init("breakdown by UTC offset, OS version", 2, .everybody, by: [.utcOffset, .osVersion], "true"),
-            .init(
-                "breakdown by provider, OS version, auth.", 3, .everybody,
-                by: [.provider, .osVersion, .authorizationStatus], "true"),
-            .init(
-                "breakdown by locale, OS version, auth.", 3, .everybody,
-                by: [.locale, .osVersion, .authorizationStatus], "true"),
             .init(
                 "breakdown by locale, zone, OS version", 3, .everybody, by: [.locale, .timeZone, .osVersion], "true"),
         ]
