@@ -132,7 +132,7 @@ struct CleanUpWork {
             let (app, ids) = (batch.app, batch.rows.map(\.installID))
             let (revisions, places) = (batch.rows.map(\.revision), batch.rows.map(\.place))
             let found = try session.execute(
-                PostgresStatement(CleanUpStatements.batch, app.rawValue, ids, revisions, places)
+                CleanUpStatements.batch(app.rawValue, ids, revisions, places)
             ).map { try InstallationColumns.decode($0) }
             guard !found.isEmpty else { return }
             let changes =
@@ -140,13 +140,12 @@ struct CleanUpWork {
                 ? restored(batch.step, of: found, in: app, at: Timestamp(now))
                 : changes(batch.step, of: found, in: app, at: Timestamp(now))
             try changes.check(changes.rows.map { try session.execute($0) })
-            let moment = try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+            let moment = try Moment(session.execute(RegistrationStatements.now()))
             let rest = changes.others(at: moment)
             for statement in rest { _ = try session.execute(statement) }
             _ = try session.execute(
                 batch.isUndone
-                    ? PostgresStatement(
-                        CleanUpLedgerStatements.countRestored, run, app.rawValue, Int64(changes.events.count))
+                    ? CleanUpLedgerStatements.countRestored(run, app.rawValue, Int64(changes.events.count))
                     : ledger.counting(found.count, batch.step, of: app, in: run))
         }
     }
@@ -193,7 +192,7 @@ struct CleanUpWork {
     }
 
     private func catalogue(of app: AppNumber) throws -> TopicCatalogue {
-        let rows = try session.execute(PostgresStatement(TopicCatalogueStatements.ofApp, app.rawValue))
+        let rows = try session.execute(TopicCatalogueStatements.ofApp(app.rawValue))
         return try TopicCatalogue.byApp(rows)[app] ?? TopicCatalogue()
     }
 

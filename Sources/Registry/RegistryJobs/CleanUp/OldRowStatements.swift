@@ -37,8 +37,7 @@ extension OldRows {
     func forget(_ keys: [Key], in app: AppNumber) throws -> PostgresStatement? {
         guard haveDigests else { return nil }
         let digests = try keys.map { UserDigest.registrant(UserDigest.sha256(try UserID($0[0]))) }
-        return PostgresStatement(
-            UserStatements.forgetFormerOwners, app.rawValue, keys.map { $0[0] }, keys.map { $0[1] }, digests)
+        return UserStatements.forgetFormerOwners(app.rawValue, keys.map { $0[0] }, keys.map { $0[1] }, digests)
     }
 
     private func from(_ bounds: [(app: AppNumber, since: Timestamp)]) -> PostgresSQL {

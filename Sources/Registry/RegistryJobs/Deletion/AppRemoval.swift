@@ -27,7 +27,7 @@ public struct AppRemoval: Sendable {
     public func run(noticing postgres: PostgresClient, failed: @Sendable (any Error) -> Void) async {
         while !Task.isCancelled {
             do {
-                for row in try await postgres.execute(PostgresStatement(AppRemovalStatements.pending)) {
+                for row in try await postgres.execute(AppRemovalStatements.pending()) {
                     _ = try await remove(AppNumber(try row.decode(0)))
                 }
             } catch {
@@ -49,7 +49,7 @@ public struct AppRemoval: Sendable {
         try await PostgresSession.withSession(configuration) { session in
             if try Distribution.exists(session) { try session.run(script: AppRemovalStatements.settingsOnCitus) }
             guard try session.execute(AppRemovalStatements.lock(app))[0].decode(0) else { return false }
-            guard try !session.execute(PostgresStatement(AppRemovalStatements.check, app.rawValue)).isEmpty else {
+            guard try !session.execute(AppRemovalStatements.check(app.rawValue)).isEmpty else {
                 return true
             }
             // Later transactions find no row of `rollup_state`, so they add nothing. Earlier ones may still do.
@@ -64,7 +64,7 @@ public struct AppRemoval: Sendable {
             try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
                 try session.run(script: AppRemovalStatements.batchSettings)
                 for statement in AppRemovalStatements.finish {
-                    _ = try session.execute(PostgresStatement(statement, app.rawValue))
+                    _ = try session.execute(statement(app.rawValue))
                 }
             }
             return true
@@ -97,7 +97,7 @@ public struct AppRemoval: Sendable {
         var writers: [String]? = nil
         repeat {
             if writers != nil { try session.pause(for: .milliseconds(20)) }
-            writers = try session.execute(PostgresStatement(AppRemovalStatements.writers, writers))
+            writers = try session.execute(AppRemovalStatements.writers(writers))
                 .map { try $0.decode(0) }
         } while writers != []
     }

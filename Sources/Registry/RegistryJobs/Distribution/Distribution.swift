@@ -52,7 +52,7 @@ public struct Distribution: Sendable {
     }
 
     static func exists(_ session: PostgresSession) throws -> Bool {
-        guard try !session.execute(PostgresStatement(DistributionStatements.isInstalled)).isEmpty else { return false }
+        guard try !session.execute(DistributionStatements.isInstalled()).isEmpty else { return false }
         return try session.execute(DistributionStatements.isDistributed)[0].decode(0)
     }
 
@@ -75,7 +75,7 @@ public struct Distribution: Sendable {
     }
 
     private static func plan(shards: Int, _ session: PostgresSession) throws -> Plan {
-        guard let row = try session.execute(PostgresStatement(DistributionStatements.isInstalled)).first else {
+        guard let row = try session.execute(DistributionStatements.isInstalled()).first else {
             throw DistributionError.noExtension
         }
         let nodes = try Self.nodes(session)
@@ -85,10 +85,8 @@ public struct Distribution: Sendable {
             tables: try missing(of: tables, session), referenceTables: try missing(of: referenceTables, session),
             localCopies: try session.execute(DistributionStatements.localCopies)
                 .map { try $0.decode(0) }.filter { (tables + referenceTables).contains($0) },
-            compilingNodes: try Self.nodes(
-                session.execute(PostgresStatement(DistributionStatements.compilingNodes))
-            ).map(\.text),
-            sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0),
+            compilingNodes: try Self.nodes(session.execute(DistributionStatements.compilingNodes())).map(\.text),
+            sessions: try session.execute(DistributionStatements.sessions())[0].decode(0),
             isDone: false)
         plan.isDone = !plan.changesTables && plan.compilingNodes.isEmpty
         return plan
@@ -131,7 +129,7 @@ public struct Distribution: Sendable {
     private static func waitForServices(_ session: PostgresSession) throws {
         let deadline = ContinuousClock.now + servicesDeadline
         while true {
-            let count: Int = try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0)
+            let count: Int = try session.execute(DistributionStatements.sessions())[0].decode(0)
             if count == 0 { return }
             guard ContinuousClock.now < deadline else { throw DistributionError.servicesRun(count) }
             try session.pause(for: .milliseconds(50))
@@ -139,7 +137,7 @@ public struct Distribution: Sendable {
     }
 
     private static func stopCompiling(_ session: PostgresSession) throws {
-        let row = try session.execute(PostgresStatement(DistributionStatements.stopCompiling))[0]
+        let row = try session.execute(DistributionStatements.stopCompiling())[0]
         guard try row.decode(0) else { throw DistributionError.jitStays(reason: try row.decode(1)) }
     }
 

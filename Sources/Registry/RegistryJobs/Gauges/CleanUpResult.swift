@@ -23,9 +23,8 @@ public struct CleanUpResult: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public static func last(_ postgres: PostgresClient) async throws -> CleanUpResult? {
-        guard let run = try await postgres.execute(PostgresStatement(GaugeStatements.lastRun)).first else { return nil }
-        let counts = try await postgres.execute(
-            PostgresStatement(GaugeStatements.countsOfRun, try run.decode(0, as: Int32.self)))
+        guard let run = try await postgres.execute(GaugeStatements.lastRun()).first else { return nil }
+        let counts = try await postgres.execute(GaugeStatements.countsOfRun(try run.decode(0, as: Int32.self)))
         return CleanUpResult(
             startedAt: try run.decode(1), finishedAt: try run.decode(2), refusedApps: try run.decode(3),
             counts: try counts.map { row in

@@ -21,7 +21,7 @@ public struct InstallationCounts: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public func read() async throws -> [Count] {
-        try await postgres.execute(PostgresStatement(GaugeStatements.activeInstallations)).map { row in
+        try await postgres.execute(GaugeStatements.activeInstallations()).map { row in
             Count(app: try row.decode(0), provider: try row.decode(1), active: try row.decode(2))
         }
     }

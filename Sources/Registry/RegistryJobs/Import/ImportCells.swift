@@ -15,7 +15,7 @@ final class ImportCells: Sendable {
 
     /// - Returns: a number for each key, in their order.
     func numbers(of keys: [RollUpCells.Key], _ session: PostgresSession) throws -> [Int64] {
-        let identity: String = try session.execute(PostgresStatement(DatabaseIdentityStatements.identity))[0].decode(0)
+        let identity: String = try session.execute(DatabaseIdentityStatements.identity())[0].decode(0)
         var numbers = cache.withLock { cache in
             if cache.identity != identity { cache = (identity, [:]) }
             return keys.map { cache.known[$0] }

@@ -45,7 +45,7 @@ struct ImportSet {
     ///   for them.
     /// - Throws: `LostRace`, `PostgresError`, also if the registry has one of them.
     func write(expectingNew isNew: Bool, in session: PostgresSession) throws -> InstallationImporter.Counts {
-        guard try !session.execute(PostgresStatement(RollUpStatements.find, app.rawValue)).isEmpty else {
+        guard try !session.execute(RollUpStatements.find(app.rawValue)).isEmpty else {
             throw StoreError.failed("the app was deleted")
         }
         let chosen = try choose(expectingNew: isNew, session)
@@ -107,7 +107,7 @@ extension ImportSet {
     }
 
     private static func moment(_ session: PostgresSession) throws -> Moment {
-        try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+        try Moment(session.execute(RegistrationStatements.now()))
     }
 
     /// The generations of the lines' clients are of another registry. Those of this one begin above them.
@@ -116,12 +116,12 @@ extension ImportSet {
         let highest = rows.lazy.compactMap(\.installation.generation).max() ?? 0
         guard Installation.firstGeneration(moment.number) <= highest else { return moment }
         _ = try session.execute(ImportStatements.lockNumbers)
-        _ = try session.execute(PostgresStatement(ImportStatements.raiseNumber, Installation.number(after: highest)))
+        _ = try session.execute(ImportStatements.raiseNumber(Installation.number(after: highest)))
         return try Self.moment(session)
     }
 
     private func presentInstallations(_ session: PostgresSession) throws -> Set<InstallID> {
-        let statement = PostgresStatement(ImportStatements.present, app.rawValue, rows.map(\.id.rawValue))
+        let statement = ImportStatements.present(app.rawValue, rows.map(\.id.rawValue))
         return Set(try session.execute(statement).map { try InstallID($0.decode(0)) })
     }
 
@@ -143,13 +143,13 @@ extension ImportSet {
             let sessions = Array(Set(rows.compactMap { $0.installation.session?.id.rawValue }))
             guard !users.isEmpty else { return }
             _ = try session.execute(LockBuckets(users: users, sessions: sessions, in: app).shared)
-            for row in try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, users)) {
+            for row in try session.execute(GuardStatements.users(app.rawValue, users)) {
                 let user = try RememberedUser(row)
                 refusedBefore[user.sha256] = user.logout?.time
                 choices[user.sha256] = user.choices
             }
             guard !sessions.isEmpty else { return }
-            for row in try session.execute(PostgresStatement(GuardStatements.sessions, app.rawValue, sessions))
+            for row in try session.execute(GuardStatements.sessions(app.rawValue, sessions))
             where try row.decode(1, as: PostgresTimestamp?.self) != nil {
                 endedSessions.insert(try row.decode(0))
             }

@@ -41,7 +41,7 @@ public enum Partitions {
     }
 
     private static func read(_ session: PostgresSession) throws -> [Missing] {
-        try session.execute(PostgresStatement(PartitionStatements.missing, ahead.description)).map { row in
+        try session.execute(PartitionStatements.missing(ahead.description)).map { row in
             Missing(
                 parent: try row.decode(0), start: try row.decode(1), end: try row.decode(2),
                 isInFuture: try row.decode(3))
@@ -52,7 +52,7 @@ public enum Partitions {
     static func missing(_ session: PostgresSession) throws -> Int { try read(session).count }
 
     static func make(_ session: PostgresSession) throws -> Int {
-        for row in try session.execute(PostgresStatement(PartitionStatements.held)) {
+        for row in try session.execute(PartitionStatements.held()) {
             let parent: String = try row.decode(0)
             try? withTableLocks(session) { _ = try session.execute(PartitionStatements.release(parent).unprepared()) }
         }

@@ -14,8 +14,7 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func segment(_ name: SegmentName, of app: AppNumber) async throws -> Segment? {
         try await storing {
-            let rows = try await postgres.read(
-                PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue))
+            let rows = try await postgres.read(SegmentStatements.read(app.rawValue, name.rawValue))
             return try rows.first.map(Segment.init)
         }
     }
@@ -23,7 +22,7 @@ public struct PostgresSegmentStore: SegmentStore {
     public func segments(of app: AppNumber, after: SegmentName?, limit: Int) async throws -> [Segment] {
         try await storing {
             let rows = try await postgres.read(
-                PostgresStatement(SegmentStatements.list, app.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
+                SegmentStatements.list(app.rawValue, after?.rawValue ?? "", Int64(limit) + 1))
             return try rows.map(Segment.init)
         }
     }
@@ -45,9 +44,9 @@ public struct PostgresSegmentStore: SegmentStore {
                 try await Self.lock(app, transaction)
                 let found = try await transaction.execute([
                     Self.statement(uses, app),
-                    PostgresStatement(SegmentStatements.countOfOthers, app.rawValue, name.rawValue),
-                    PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
-                    PostgresStatement(SegmentStatements.countTopics, app.rawValue, topics),
+                    SegmentStatements.countOfOthers(app.rawValue, name.rawValue),
+                    SegmentStatements.read(app.rawValue, name.rawValue),
+                    SegmentStatements.countTopics(app.rawValue, topics),
                 ])
                 guard try found[3][0].decode(0, as: Int64.self) == topics.count else {
                     throw SegmentRefusal.unknownTopic
@@ -55,11 +54,11 @@ public struct PostgresSegmentStore: SegmentStore {
                 try check(try Self.definitions(found[0]), try found[2].first.map(Segment.init))
                 guard try found[1][0].decode(0, as: Int64.self) < Self.segmentsMax else { throw SegmentRefusal.tooMany }
                 let results = try await transaction.commit(after: [
-                    PostgresStatement(SegmentStatements.put, app.rawValue, name.rawValue, filter, description),
-                    PostgresStatement(SegmentStatements.forgetUses, app.rawValue, name.rawValue),
-                    PostgresStatement(SegmentStatements.addUses, app.rawValue, name.rawValue, used),
-                    PostgresStatement(SegmentStatements.forgetTopics, app.rawValue, name.rawValue),
-                    PostgresStatement(SegmentStatements.addTopics, app.rawValue, name.rawValue, topics),
+                    SegmentStatements.put(app.rawValue, name.rawValue, filter, description),
+                    SegmentStatements.forgetUses(app.rawValue, name.rawValue),
+                    SegmentStatements.addUses(app.rawValue, name.rawValue, used),
+                    SegmentStatements.forgetTopics(app.rawValue, name.rawValue),
+                    SegmentStatements.addTopics(app.rawValue, name.rawValue, topics),
                     AuditStatements.add(entry, of: app),
                 ])
                 return try results[0][0].decode(0)
@@ -74,14 +73,14 @@ public struct PostgresSegmentStore: SegmentStore {
             try await postgres.withTransaction { transaction in
                 try await Self.lock(app, transaction)
                 let found = try await transaction.execute([
-                    PostgresStatement(SegmentStatements.isUsed, app.rawValue, name.rawValue),
-                    PostgresStatement(SegmentStatements.read, app.rawValue, name.rawValue),
+                    SegmentStatements.isUsed(app.rawValue, name.rawValue),
+                    SegmentStatements.read(app.rawValue, name.rawValue),
                 ])
                 try check(try found[1].first.map(Segment.init))
                 guard found[0].isEmpty else { throw SegmentRefusal.inUse }
                 guard !found[1].isEmpty else { return false }
                 try await transaction.commit(after: [
-                    PostgresStatement(SegmentStatements.delete, app.rawValue, name.rawValue),
+                    SegmentStatements.delete(app.rawValue, name.rawValue),
                     AuditStatements.add(entry, of: app),
                 ])
                 return true
@@ -92,12 +91,12 @@ public struct PostgresSegmentStore: SegmentStore {
     /// Changes of an app's segments wait for each other, and longer than a batch of registrations may. Otherwise two
     /// concurrent ones could make two segments name each other.
     private static func lock(_ app: AppNumber, _ transaction: PostgresTransaction) async throws {
-        let lock = PostgresStatement(DirectoryStatements.lockApp, app.rawValue)
+        let lock = DirectoryStatements.lockApp(app.rawValue)
         _ = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
     }
 
     private static func statement(_ names: Set<SegmentName>, _ app: AppNumber) -> PostgresStatement {
-        PostgresStatement(SegmentStatements.definitions, app.rawValue, names.map(\.rawValue))
+        SegmentStatements.definitions(app.rawValue, names.map(\.rawValue))
     }
 
     private static func definitions(_ rows: PostgresResult) throws -> [SegmentName: String] {

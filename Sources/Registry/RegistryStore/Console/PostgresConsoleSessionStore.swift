@@ -23,25 +23,25 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
         case .person(let named, let digest): (person, signIn) = (named, digest)
         }
         let added = try await execute(
-            PostgresStatement(
-                ConsoleSessionStatements.add, sha256, session.createdAt.postgres, session.lastUsedAt.postgres, keyID,
+            ConsoleSessionStatements.add(
+                sha256, session.createdAt.postgres, session.lastUsedAt.postgres, keyID,
                 proof, person?.issuer, person?.subject, person?.name, person?.groups, signIn, Self.sessionsMax))
         return !added.isEmpty
     }
 
     public func session(_ sha256: [UInt8]) async throws -> ConsoleSession? {
         try await storing {
-            let rows = try await postgres.read(PostgresStatement(ConsoleSessionStatements.read, sha256))
+            let rows = try await postgres.read(ConsoleSessionStatements.read(sha256))
             return try rows.first.flatMap(ConsoleSession.init)
         }
     }
 
     public func recordUse(of sha256: [UInt8], at time: Timestamp) async throws {
-        _ = try await execute(PostgresStatement(ConsoleSessionStatements.recordUse, sha256, time.postgres))
+        _ = try await execute(ConsoleSessionStatements.recordUse(sha256, time.postgres))
     }
 
     public func remove(_ sha256: [UInt8]) async throws {
-        _ = try await execute(PostgresStatement(ConsoleSessionStatements.remove, sha256))
+        _ = try await execute(ConsoleSessionStatements.remove(sha256))
     }
 
     private func execute(_ statement: PostgresStatement) async throws -> PostgresResult {
@@ -86,7 +86,6 @@ public struct ConsoleSessionSweep: Sendable {
     /// - Throws: `PostgresError`.
     func sweep(at now: Timestamp) async throws {
         _ = try await postgres.execute(
-            PostgresStatement(
-                ConsoleSessionStatements.sweep, now.preceding(by: ConsoleSession.keptFor).postgres))
+            ConsoleSessionStatements.sweep(now.preceding(by: ConsoleSession.keptFor).postgres))
     }
 }

@@ -108,7 +108,7 @@ enum DirectoryStatements {
 
     /// Services write the same row, and the latest hour stays.
     static func recordUse(of keyID: String, at time: Timestamp) -> PostgresStatement {
-        PostgresStatement(recordUseSQL, keyID, time.postgres)
+        recordUseSQL(keyID, time.postgres)
     }
 
     /// A service's background task: records when a key was used last.

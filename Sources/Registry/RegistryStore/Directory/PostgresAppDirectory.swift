@@ -98,7 +98,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     /// The cached snapshot if it is still current, or else a new one.
     private func validated() async throws -> DirectorySnapshot {
-        let rows = try await postgres.read(PostgresStatement(DirectoryStatements.version))
+        let rows = try await postgres.read(DirectoryStatements.version())
         let last = lastRead
         guard let version = rows.first else { throw StoreError.failed("the table directory_version has no row") }
         guard try version.decode(0, as: Int64.self) != last.version else { return last }
@@ -113,23 +113,23 @@ public actor PostgresAppDirectory: AppDirectory {
         try await postgres.withTransaction(.snapshot) { transaction in
             let last = lastRead
             let moment = try await transaction.execute([
-                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.databaseEpoch),
-                PostgresStatement(DirectoryStatements.changes, last.version),
+                DirectoryStatements.version(), DirectoryStatements.databaseEpoch(),
+                DirectoryStatements.changes(last.version),
             ])
             let (version, epoch): (Int64, String) = (try moment[0][0].decode(0), try moment[1][0].decode(0))
             let isComplete = epoch == last.databaseEpoch && Int64(moment[2].count) == version - last.version
             let changes =
-                isComplete ? moment[2] : try await transaction.execute(PostgresStatement(DirectoryStatements.allApps))
+                isComplete ? moment[2] : try await transaction.execute(DirectoryStatements.allApps())
             var (changed, owners): (Set<Int32>, Set<Int32>) = ([], [])
             for change in changes {
                 let app: Int32 = try change.decode(0)
                 if try change.decode(1) { owners.insert(app) } else { changed.insert(app) }
             }
             let results = try await transaction.execute([
-                PostgresStatement(DirectoryStatements.apps, Array(changed)),
-                PostgresStatement(SigningKeyStatements.signingKeys, Array(changed)),
-                PostgresStatement(TopicCatalogueStatements.ofApps, Array(changed)),
-                PostgresStatement(DirectoryStatements.keys, Array(owners)),
+                DirectoryStatements.apps(Array(changed)),
+                SigningKeyStatements.signingKeys(Array(changed)),
+                TopicCatalogueStatements.ofApps(Array(changed)),
+                DirectoryStatements.keys(Array(owners)),
             ])
             let signingKeys = try SigningKeyStatements.byApp(results[1])
             let topics = try TopicCatalogue.byApp(results[2])
@@ -178,9 +178,9 @@ public actor PostgresAppDirectory: AppDirectory {
                 switch precondition {
                 case nil: try await replacementOrCreation(of: id, text)
                 case .absent: try await creation(of: id, text, replacesAnother: false)
-                case .exists: PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none)
+                case .exists: DirectoryStatements.replacePolicy(id.rawValue, text, [String]?.none)
                 case .revisions(let known):
-                    PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, known)
+                    DirectoryStatements.replacePolicy(id.rawValue, text, known)
                 }
             let written = try await postgres.withTransaction { transaction -> (app: App, isNew: Bool)? in
                 let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [change])
@@ -192,14 +192,14 @@ public actor PostgresAppDirectory: AppDirectory {
                 return (App(number: number, id: id, policy: policy, revision: try row.decode(2)), isNew)
             }
             if let written { return written }
-            let present = try await postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue))
+            let present = try await postgres.read(DirectoryStatements.revision(id.rawValue))
             throw PolicyRefusal.outdated(revision: try present.first?.decode(0))
         }
     }
 
     private func replacementOrCreation(of id: AppID, _ text: String) async throws -> PostgresStatement {
-        let isKnown = try await !postgres.read(PostgresStatement(DirectoryStatements.revision, id.rawValue)).isEmpty
-        if isKnown { return PostgresStatement(DirectoryStatements.replacePolicy, id.rawValue, text, [String]?.none) }
+        let isKnown = try await !postgres.read(DirectoryStatements.revision(id.rawValue)).isEmpty
+        if isKnown { return DirectoryStatements.replacePolicy(id.rawValue, text, [String]?.none) }
         return try await creation(of: id, text, replacesAnother: true)
     }
 
@@ -211,9 +211,9 @@ public actor PostgresAppDirectory: AppDirectory {
     private func creation(
         of id: AppID, _ text: String, replacesAnother: Bool
     ) async throws -> PostgresStatement {
-        let number: Int32 = try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0)
+        let number: Int32 = try await postgres.execute(DirectoryStatements.drawNumber())[0].decode(0)
         _ = try await postgres.execute(RollUpStatements.addState(AppNumber(number)))
-        return PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number, replacesAnother)
+        return DirectoryStatements.createApp(id.rawValue, text, number, replacesAnother)
     }
 
     public func delete(
@@ -221,7 +221,7 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: DeletingApp, isNew: Bool)? {
         try await storing {
             try await postgres.withTransaction { transaction in
-                let lock = PostgresStatement(AppDeletionStatements.lock, id.rawValue)
+                let lock = AppDeletionStatements.lock(id.rawValue)
                 let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
                 guard let row = results.last?.first else { return nil }
                 let number: Int32 = try row.decode(0)
@@ -229,8 +229,8 @@ public actor PostgresAppDirectory: AppDirectory {
                 let since =
                     if let known { known } else {
                         try await transaction.execute(
-                            [PostgresStatement(AppDeletionStatements.begin, number)]
-                                + AppDeletionStatements.keys.map { PostgresStatement($0, number) }
+                            [AppDeletionStatements.begin(number)]
+                                + AppDeletionStatements.keys.map { $0(number) }
                                 + [AuditStatements.add(entry, of: nil)])[0][0]
                             .decode(0, as: PostgresTimestamp.self)
                     }
@@ -241,7 +241,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func installationsLeft(of app: AppNumber) async throws -> Int64 {
         try await storing {
-            try await postgres.read(PostgresStatement(AppDeletionStatements.left, app.rawValue))[0].decode(0)
+            try await postgres.read(AppDeletionStatements.left(app.rawValue))[0].decode(0)
         }
     }
 
@@ -250,17 +250,17 @@ public actor PostgresAppDirectory: AppDirectory {
             try await postgres.withTransaction { transaction in
                 let results = try await transaction.execute(
                     LockTimeoutStatements.of(.alone) + [
-                        PostgresStatement(DirectoryStatements.lockApp, key.app.rawValue),
-                        PostgresStatement(DirectoryStatements.countKeys, key.app.rawValue),
+                        DirectoryStatements.lockApp(key.app.rawValue),
+                        DirectoryStatements.countKeys(key.app.rawValue),
                     ])
                 let count: Int64? = try results.last?.first?.decode(0)
                 guard count ?? 0 < APIKey.countMax else { throw APIKey.TooMany() }
                 _ = try await transaction.execute([
-                    PostgresStatement(
-                        DirectoryStatements.forgetRevokedKeys, key.app.rawValue, Int64(APIKey.revokedMax),
+                    DirectoryStatements.forgetRevokedKeys(
+                        key.app.rawValue, Int64(APIKey.revokedMax),
                         APIKey.revokedRetention.seconds),
-                    PostgresStatement(
-                        DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
+                    DirectoryStatements.addKey(
+                        key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
                         key.secretSHA256, key.createdAt.postgres, key.expiresAt?.postgres),
                     AuditStatements.add(entry, of: key.app),
                 ])
@@ -273,13 +273,13 @@ public actor PostgresAppDirectory: AppDirectory {
             try await postgres.withTransaction { transaction in
                 let results = try await transaction.execute(
                     LockTimeoutStatements.of(.alone) + [
-                        PostgresStatement(DirectoryStatements.lockApp, app.rawValue),
-                        PostgresStatement(DirectoryStatements.isRevoked, id, app.rawValue),
+                        DirectoryStatements.lockApp(app.rawValue),
+                        DirectoryStatements.isRevoked(id, app.rawValue),
                     ])
                 guard let row = results.last?.first else { return false }
                 if try !row.decode(0) {
                     try await transaction.commit(after: [
-                        PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue),
+                        DirectoryStatements.revokeKey(id, app.rawValue),
                         AuditStatements.add(entry, of: app),
                     ])
                 }
@@ -290,7 +290,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
         try await storing {
-            let rows = try await postgres.read(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
+            let rows = try await postgres.read(DirectoryStatements.lastUses(app.rawValue))
             return try rows.reduce(into: [:]) { uses, row in
                 uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
             }

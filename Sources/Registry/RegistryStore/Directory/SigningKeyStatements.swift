@@ -16,11 +16,11 @@ enum SigningKeyStatements {
     }
 
     static func create(at time: Timestamp?) -> PostgresStatement {
-        PostgresStatement(createSQL, time?.postgres, SigningKeyRotation.signing.description)
+        createSQL(time?.postgres, SigningKeyRotation.signing.description)
     }
 
     static func delete(at time: Timestamp?) -> PostgresStatement {
-        PostgresStatement(deleteSQL, time?.postgres, SigningKeyRotation.verifying.description)
+        deleteSQL(time?.postgres, SigningKeyRotation.verifying.description)
     }
 
     /// `$1` is the time, or NULL for the present.

@@ -37,8 +37,8 @@ public struct PostgresTopicStore: TopicStore {
     ) async throws -> (topic: Topic, isNew: Bool) {
         try await changing(app) { transaction in
             let found = try await transaction.execute([
-                PostgresStatement(TopicCatalogueStatements.find, app.rawValue, slug.rawValue),
-                PostgresStatement(TopicCatalogueStatements.count, app.rawValue),
+                TopicCatalogueStatements.find(app.rawValue, slug.rawValue),
+                TopicCatalogueStatements.count(app.rawValue),
             ])
             let isNew = found[0].isEmpty
             guard try !isNew || found[1][0].decode(0, as: Int64.self) < TopicCatalogue.topicsMax else {
@@ -55,14 +55,14 @@ public struct PostgresTopicStore: TopicStore {
     public func delete(_ slug: TopicSlug, of app: AppNumber, recording entry: AuditEntry) async throws -> Bool {
         try await changing(app) { transaction in
             let found = try await transaction.execute([
-                PostgresStatement(TopicCatalogueStatements.isUsed, app.rawValue, slug.rawValue),
-                PostgresStatement(TopicCatalogueStatements.find, app.rawValue, slug.rawValue),
+                TopicCatalogueStatements.isUsed(app.rawValue, slug.rawValue),
+                TopicCatalogueStatements.find(app.rawValue, slug.rawValue),
             ])
             guard found[0].isEmpty else { throw TopicRefusal.inUse }
             guard let number = try found[1].first?.decode(0, as: Int32.self) else { return false }
             try await transaction.commit(after: [
-                PostgresStatement(TopicCatalogueStatements.noteDeleted, app.rawValue, number),
-                PostgresStatement(TopicCatalogueStatements.delete, app.rawValue, number),
+                TopicCatalogueStatements.noteDeleted(app.rawValue, number),
+                TopicCatalogueStatements.delete(app.rawValue, number),
                 AuditStatements.add(entry, of: app),
             ])
             return true
@@ -77,7 +77,7 @@ public struct PostgresTopicStore: TopicStore {
     ) async throws -> Value {
         do {
             return try await postgres.withTransaction { transaction in
-                let lock = PostgresStatement(DirectoryStatements.lockApp, app.rawValue)
+                let lock = DirectoryStatements.lockApp(app.rawValue)
                 _ = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
                 return try await body(transaction)
             }
@@ -95,8 +95,7 @@ extension PostgresTopicStore {
     public func topics(of installation: InstallationKey) async throws -> (topics: ResolvedTopics, owner: UserID?)? {
         try await resources.storing(installation.app) {
             let rows = try await postgres.read(
-                PostgresStatement(
-                    TopicChoiceStatements.ofInstallation, installation.app.rawValue, installation.installID.rawValue))
+                TopicChoiceStatements.ofInstallation(installation.app.rawValue, installation.installID.rawValue))
             return try rows.first.map { row in
                 var reader = ColumnReader(row)
                 let owner = try reader.next(String?.self).map { try UserID($0) }
@@ -107,8 +106,7 @@ extension PostgresTopicStore {
 
     public func choices(of user: UserID, in app: AppNumber) async throws -> TopicChoices {
         try await resources.storing(app) {
-            let rows = try await postgres.read(
-                PostgresStatement(TopicChoiceStatements.ofUser, app.rawValue, UserDigest.sha256(user)))
+            let rows = try await postgres.read(TopicChoiceStatements.ofUser(app.rawValue, UserDigest.sha256(user)))
             return TopicChoices(codes: try rows.first?.decode(0, as: [Int32]?.self) ?? [])
         }
     }

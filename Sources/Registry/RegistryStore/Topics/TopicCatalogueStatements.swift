@@ -53,8 +53,8 @@ package enum TopicCatalogueStatements {
     static func values(_ slug: TopicSlug, _ content: Topic.Content, in app: AppNumber, _ sql: PreparedSQL)
         -> PostgresStatement
     {
-        PostgresStatement(
-            sql, app.rawValue, slug.rawValue, content.name, content.description, content.category,
+        sql(
+            app.rawValue, slug.rawValue, content.name, content.description, content.category,
             content.isInByDefault, content.isLocked)
     }
 }

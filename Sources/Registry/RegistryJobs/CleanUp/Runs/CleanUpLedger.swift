@@ -31,31 +31,31 @@ struct CleanUpLedger {
         _ = try session.execute(CleanUpLedgerStatements.interrupt)
         let scope = apps.isEmpty ? nil : apps.map(\.rawValue).sorted()
         let own: Int32 = try session.execute(
-            PostgresStatement(CleanUpLedgerStatements.begin, process, scope, undoes, maxShare))[0].decode(0)
+            CleanUpLedgerStatements.begin(process, scope, undoes, maxShare))[0].decode(0)
         if let undoes {
-            _ = try session.execute(PostgresStatement(CleanUpLedgerStatements.addUndoneResults, own, undoes))
+            _ = try session.execute(CleanUpLedgerStatements.addUndoneResults(own, undoes))
         }
         return own
     }
 
     /// Nil if there is no such run.
     func run(_ number: Int32) throws -> (isUndoing: Bool, start: PostgresTimestamp, end: PostgresTimestamp)? {
-        try session.execute(PostgresStatement(CleanUpLedgerStatements.run, number)).first.map { row in
+        try session.execute(CleanUpLedgerStatements.run(number)).first.map { row in
             (try row.decode(0, as: Int32?.self) != nil, try row.decode(1), try row.decode(2))
         }
     }
 
     /// How many installations of a run an undo has restored, and how many none has.
     func restored(by own: Int32, of run: Int32) throws -> (restored: Int, left: Int) {
-        let restored = try session.execute(PostgresStatement(CleanUpLedgerStatements.restored, own))
-        let left = try session.execute(PostgresStatement(CleanUpLedgerStatements.left, run))
+        let restored = try session.execute(CleanUpLedgerStatements.restored(own))
+        let left = try session.execute(CleanUpLedgerStatements.left(run))
         return (try restored[0].decode(0), try left[0].decode(0))
     }
 
     func add(_ result: CleanUpReport.AppResult, of app: AppNumber, to run: Int32) throws {
         _ = try session.execute(
-            PostgresStatement(
-                CleanUpLedgerStatements.addResult, run, app.rawValue, Int64(result.active), Int64(result.leaving),
+            CleanUpLedgerStatements.addResult(
+                run, app.rawValue, Int64(result.active), Int64(result.leaving),
                 result.isRefused))
     }
 
@@ -70,8 +70,7 @@ struct CleanUpLedger {
 
     /// Adds to the typed tokens of an app that were deleted.
     func count(typedTokens: Int, of app: AppNumber, in run: Int32) throws {
-        _ = try session.execute(
-            PostgresStatement(CleanUpLedgerStatements.countTypedTokens, run, app.rawValue, Int64(typedTokens)))
+        _ = try session.execute(CleanUpLedgerStatements.countTypedTokens(run, app.rawValue, Int64(typedTokens)))
     }
 
     /// Adds to a run's counts besides installations.
@@ -79,25 +78,24 @@ struct CleanUpLedger {
         tombstones: Int = 0, partitionsMade: Int = 0, partitionsDropped: Int = 0, historyRemoved: Int = 0, of run: Int32
     ) throws {
         _ = try session.execute(
-            PostgresStatement(
-                CleanUpLedgerStatements.count, run, Int64(tombstones), Int64(partitionsMade), Int64(partitionsDropped),
+            CleanUpLedgerStatements.count(
+                run, Int64(tombstones), Int64(partitionsMade), Int64(partitionsDropped),
                 Int64(historyRemoved)))
     }
 
     /// Records a whole pass over the tokens.
     func count(readdressed: Int, of run: Int32) throws {
-        _ = try session.execute(
-            PostgresStatement(CleanUpLedgerStatements.countReaddressed, run, Int64(readdressed)))
+        _ = try session.execute(CleanUpLedgerStatements.countReaddressed(run, Int64(readdressed)))
     }
 
     func end(_ run: Int32, _ outcome: String) throws {
-        _ = try session.execute(PostgresStatement(CleanUpLedgerStatements.end, run, outcome))
+        _ = try session.execute(CleanUpLedgerStatements.end(run, outcome))
     }
 
     func report(of run: Int32, _ plan: CleanUpPlan, _ nodes: CleanUpNodes) throws -> CleanUpReport {
-        let totals = try session.execute(PostgresStatement(CleanUpLedgerStatements.totals, run))[0]
+        let totals = try session.execute(CleanUpLedgerStatements.totals(run))[0]
         let entries = Dictionary(uniqueKeysWithValues: plan.entries.map { ($0.result.app, $0) })
-        let apps = try session.execute(PostgresStatement(CleanUpLedgerStatements.results, run)).map { row in
+        let apps = try session.execute(CleanUpLedgerStatements.results(run)).map { row in
             let app: String = try row.decode(0)
             return CleanUpReport.AppResult(
                 app: app, active: try row.decode(1), leaving: try row.decode(2), isRefused: try row.decode(3),
@@ -112,7 +110,7 @@ struct CleanUpLedger {
 
     /// The newest first.
     func runs(limit: Int) throws -> [CleanUpRun] {
-        try session.execute(PostgresStatement(CleanUpLedgerStatements.runs, Int64(limit))).map { row in
+        try session.execute(CleanUpLedgerStatements.runs(Int64(limit))).map { row in
             CleanUpRun(
                 id: try row.decode(0), undoes: try row.decode(1), apps: try row.decode(2),
                 startedAt: Timestamp(try row.decode(3, as: PostgresTimestamp.self)),

@@ -16,8 +16,7 @@ public struct PostgresCleanUpRunStore: CleanUpRunStore {
     public func runs(of app: AppNumber?, before: Int32?, limit: Int) async throws -> [RecordedCleanUp] {
         do {
             let rows = try await postgres.execute(
-                PostgresStatement(
-                    CleanUpRunStatements.page, app?.rawValue, before ?? .max, Int64(limit), Self.appsMax))
+                CleanUpRunStatements.page(app?.rawValue, before ?? .max, Int64(limit), Self.appsMax))
             var runs: [RecordedCleanUp] = []
             for row in rows {
                 let run = try RecordedCleanUp(row)

@@ -22,7 +22,7 @@ struct DeletedTopics {
     }
 
     func remove() throws {
-        let apps = try session.execute(PostgresStatement(DeletedTopicStatements.all)).map { row in
+        let apps = try session.execute(DeletedTopicStatements.all()).map { row in
             let numbers = try row.decode(1, as: [Int32].self)
             return App(number: try row.decode(0), codes: numbers + numbers.map { -$0 })
         }
@@ -35,12 +35,12 @@ struct DeletedTopics {
                 from: "installation", of: apps, batch: Self.batch, DeletedTopicStatements.readInstallations
             ) { app, keys in
                 try session.execute(
-                    PostgresStatement(
-                        DeletedTopicStatements.removeFromInstallations, app.number, keys.map(\.key),
+                    DeletedTopicStatements.removeFromInstallations(
+                        app.number, keys.map(\.key),
                         keys.map(\.revision), app.codes))[0].decode(0)
             } && isComplete
         for app in apps where isComplete {
-            _ = try session.execute(PostgresStatement(DeletedTopicStatements.forget, app.number, app.codes))
+            _ = try session.execute(DeletedTopicStatements.forget(app.number, app.codes))
         }
     }
 
@@ -53,8 +53,7 @@ struct DeletedTopics {
         do {
             return try session.withTransaction(attemptsMax: 1) {
                 _ = try session.execute(buckets.exclusive)
-                return try session.execute(
-                    PostgresStatement(DeletedTopicStatements.removeFromUsers, app.number, digits, app.codes))[0]
+                return try session.execute(DeletedTopicStatements.removeFromUsers(app.number, digits, app.codes))[0]
                     .decode(0)
             }
         } catch let error as PostgresError where error.kind == .lockTimeout {

@@ -22,9 +22,8 @@ struct HistoryMonths {
     /// The oldest first. The last element is the last month, even if it has no partition.
     func expired(before: Timestamp) throws -> [Expired] {
         let last: PostgresTimestamp = try session.execute(
-            PostgresStatement(HistoryPartitionStatements.beginning, before.postgres))[0].decode(0)
-        let ended = try session.execute(
-            PostgresStatement(PartitionStatements.ended, Self.histories.map(\.name), last))
+            HistoryPartitionStatements.beginning(before.postgres))[0].decode(0)
+        let ended = try session.execute(PartitionStatements.ended(Self.histories.map(\.name), last))
         var months: [PostgresTimestamp: [String]] = [last: []]
         for row in ended { months[try row.decode(2), default: []].append(try row.decode(0)) }
         return months.sorted { $0.key < $1.key }.map { Expired(end: $0, partitions: $1) }

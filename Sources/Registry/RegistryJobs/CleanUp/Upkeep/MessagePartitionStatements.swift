@@ -6,7 +6,7 @@ import RegistryStore
 enum MessagePartitionStatements {
     /// Returns the partitions that have or may get rows of older messages, the default one too.
     static func partitions(of parent: String, before number: MessageNumber) -> PostgresStatement {
-        PostgresStatement(partitionsSQL, parent, number.rawValue)
+        partitionsSQL(parent, number.rawValue)
     }
 
     /// Clean-up (fine print 58): finds partitions with receipts that some apps keep and others do not.
@@ -22,8 +22,7 @@ enum MessagePartitionStatements {
 
     /// Returns whether a receipt of these messages may still be valid, also if a policy has changed (fine print 72).
     static func isValid(from start: Timestamp, to end: Timestamp, at time: Timestamp) -> PostgresStatement {
-        PostgresStatement(
-            isValidSQL, MessageNumber(createdAt: start).rawValue, MessageNumber(createdAt: end).rawValue, time.postgres)
+        isValidSQL(MessageNumber(createdAt: start).rawValue, MessageNumber(createdAt: end).rawValue, time.postgres)
     }
 
     /// Clean-up (fine print 72): checks whether receipts of a partition may still be valid.
@@ -36,10 +35,7 @@ enum MessagePartitionStatements {
     static func purgeDefaults(
         receiptsBefore receipts: MessageNumber, sumsBefore sums: MessageNumber, at time: Timestamp
     ) -> [PostgresStatement] {
-        [
-            PostgresStatement(purgeReceipts, receipts.rawValue, time.postgres),
-            PostgresStatement(purgeSums, sums.rawValue), PostgresStatement(purgeMinutes, sums.rawValue),
-        ]
+        [purgeReceipts(receipts.rawValue, time.postgres), purgeSums(sums.rawValue), purgeMinutes(sums.rawValue)]
     }
 
     /// Clean-up (fine print 58): deletes old receipts of the default partition.
@@ -59,7 +55,7 @@ enum MessagePartitionStatements {
         "DELETE FROM message_minute_default WHERE message < $1")
 
     static func forget(_ app: AppNumber, before number: MessageNumber) -> PostgresStatement {
-        PostgresStatement(forgetSQL, app.rawValue, number.rawValue)
+        forgetSQL(app.rawValue, number.rawValue)
     }
 
     /// Clean-up (fine print 93): deletes messages whose sums are gone.

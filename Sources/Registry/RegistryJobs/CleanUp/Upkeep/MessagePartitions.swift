@@ -37,10 +37,8 @@ enum MessagePartitions {
             return try ["receipt": receipts, "message_sum": sums, "message_minute": sums]
                 .sorted { $0.key < $1.key }
                 .flatMap { parent, before in
-                    try session.execute(
-                        PostgresStatement(PartitionStatements.ended, [parent], before.postgres)
-                    )
-                    .filter { try !mayBeValid($0) }.map { try $0.decode(0, as: String.self) }
+                    try session.execute(PartitionStatements.ended([parent], before.postgres))
+                        .filter { try !mayBeValid($0) }.map { try $0.decode(0, as: String.self) }
                 }
         }
 
