@@ -38,6 +38,7 @@ public struct AudienceStoreLimits: Sendable {
 
 /// The snapshot that a query reads.
 struct AudienceMoment: Sendable {
+    /// Of a recorded moment an earlier one.
     var asOf: Timestamp
     /// The oldest transaction that was running. All earlier ones have ended; the snapshot has what they wrote.
     let firstRunning: Int64
@@ -59,13 +60,6 @@ struct AudienceMoment: Sendable {
         state = results[1].first
         let sweep = try state?.decode(4, as: PostgresTimestamp?.self)
         asOf = max(now, sweep.flatMap(\.self).map(Timestamp.init) ?? now)
-    }
-
-    /// An earlier moment, as it was recorded.
-    func past(_ asOf: Timestamp) -> AudienceMoment {
-        var past = self
-        past.asOf = asOf
-        return past
     }
 }
 

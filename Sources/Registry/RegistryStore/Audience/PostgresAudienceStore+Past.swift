@@ -146,8 +146,8 @@ private struct PastReading: Sendable {
     func zones(at asOf: Timestamp) -> PostgresStatement { CubeStatements.zones(of: query.audience.app, at: asOf) }
 
     func view(of day: Day, zones: [String: Int64]) -> CubeView {
-        var cube = cube
-        cube.layers = day.layers
-        return CubeView(cube, at: moment.past(day.asOf), zones: zones)
+        var (cube, moment) = (cube, moment)
+        (cube.layers, moment.asOf) = (day.layers, day.asOf)
+        return CubeView(cube: cube, moment: moment, zones: zones)
     }
 }

@@ -29,7 +29,8 @@ public struct PostgresSegmentStore: SegmentStore {
 
     public func definitions(of names: Set<SegmentName>, in app: AppNumber) async throws -> [SegmentName: String] {
         try await storing {
-            try Self.definitions(try await postgres.read(Self.statement(names, app)))
+            try Self.definitions(
+                await postgres.read(SegmentStatements.definitions(app.rawValue, names.map(\.rawValue))))
         }
     }
 
@@ -41,9 +42,9 @@ public struct PostgresSegmentStore: SegmentStore {
         let (used, topics) = (uses.map(\.rawValue), topics.map(\.rawValue))
         return try await storing {
             try await postgres.withTransaction { transaction in
-                try await Self.lock(app, transaction)
+                _ = try await transaction.execute([DirectoryStatements.lockApp(app.rawValue)], .alone)
                 let found = try await transaction.execute([
-                    Self.statement(uses, app),
+                    SegmentStatements.definitions(app.rawValue, used),
                     SegmentStatements.countOfOthers(app.rawValue, name.rawValue),
                     SegmentStatements.read(app.rawValue, name.rawValue),
                     SegmentStatements.countTopics(app.rawValue, topics),
@@ -71,7 +72,7 @@ public struct PostgresSegmentStore: SegmentStore {
     ) async throws -> Bool {
         try await storing {
             try await postgres.withTransaction { transaction in
-                try await Self.lock(app, transaction)
+                _ = try await transaction.execute([DirectoryStatements.lockApp(app.rawValue)], .alone)
                 let found = try await transaction.execute([
                     SegmentStatements.isUsed(app.rawValue, name.rawValue),
                     SegmentStatements.read(app.rawValue, name.rawValue),
@@ -80,23 +81,11 @@ public struct PostgresSegmentStore: SegmentStore {
                 guard found[0].isEmpty else { throw SegmentRefusal.inUse }
                 guard !found[1].isEmpty else { return false }
                 try await transaction.commit(after: [
-                    SegmentStatements.delete(app.rawValue, name.rawValue),
-                    AuditStatements.add(entry, of: app),
+                    SegmentStatements.delete(app.rawValue, name.rawValue), AuditStatements.add(entry, of: app),
                 ])
                 return true
             }
         }
-    }
-
-    /// Changes of an app's segments wait for each other, and longer than a batch of registrations may. Otherwise two
-    /// concurrent ones could make two segments name each other.
-    private static func lock(_ app: AppNumber, _ transaction: PostgresTransaction) async throws {
-        let lock = DirectoryStatements.lockApp(app.rawValue)
-        _ = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
-    }
-
-    private static func statement(_ names: Set<SegmentName>, _ app: AppNumber) -> PostgresStatement {
-        SegmentStatements.definitions(app.rawValue, names.map(\.rawValue))
     }
 
     private static func definitions(_ rows: PostgresResult) throws -> [SegmentName: String] {

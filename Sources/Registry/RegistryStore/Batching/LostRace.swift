@@ -40,11 +40,6 @@ extension PostgresClient {
         return try await withTransaction(.readCommitted, body)
     }
 
-    /// Executes a statement that may wait for another session's change, and longer than a batch of registrations may.
-    nonisolated func executePatiently(_ statement: PostgresStatement) async throws -> PostgresResult {
-        try await execute([statement], .alone)[0]
-    }
-
     /// Executes statements as one transaction, in one trip.
     nonisolated func execute(
         _ statements: [PostgresStatement], _ patience: LockPatience

@@ -84,8 +84,8 @@ enum DirectoryStatements {
         DELETE FROM api_key WHERE id IN (SELECT id FROM gone)
         """)
 
-    /// Changes of keys, of topics and of segments: those of one app wait for each other. Foreign keys that refer
-    /// to the app do not wait.
+    /// Changes of keys, of topics and of segments: those of one app wait for each other. Else two segments could be
+    /// made to name each other. Foreign keys that refer to the app do not wait.
     static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
     /// POST …/keys, keys create: counts the keys that are not revoked. Runs after the app's row was locked.
@@ -106,13 +106,9 @@ enum DirectoryStatements {
 
     // MARK: Uses of keys
 
-    /// Services write the same row, and the latest hour stays.
-    static func recordUse(of keyID: String, at time: Timestamp) -> PostgresStatement {
-        recordUseSQL(keyID, time.postgres)
-    }
-
-    /// A service's background task: records when a key was used last.
-    private static let recordUseSQL = PreparedSQL(
+    /// A service's background task: records when a key was used last. Services write the same row, and the latest hour
+    /// stays.
+    static let recordUse = PreparedSQL(
         """
         INSERT INTO api_key_use AS known (key_id, last_used_at) VALUES ($1, $2)
         ON CONFLICT (key_id) DO UPDATE SET last_used_at = excluded.last_used_at

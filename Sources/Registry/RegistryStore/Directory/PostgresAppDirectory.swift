@@ -126,10 +126,8 @@ public actor PostgresAppDirectory: AppDirectory {
                 if try change.decode(1) { owners.insert(app) } else { changed.insert(app) }
             }
             let results = try await transaction.execute([
-                DirectoryStatements.apps(Array(changed)),
-                SigningKeyStatements.signingKeys(Array(changed)),
-                TopicCatalogueStatements.ofApps(Array(changed)),
-                DirectoryStatements.keys(Array(owners)),
+                DirectoryStatements.apps(Array(changed)), SigningKeyStatements.signingKeys(Array(changed)),
+                TopicCatalogueStatements.ofApps(Array(changed)), DirectoryStatements.keys(Array(owners)),
             ])
             let signingKeys = try SigningKeyStatements.byApp(results[1])
             let topics = try TopicCatalogue.byApp(results[2])
@@ -179,12 +177,10 @@ public actor PostgresAppDirectory: AppDirectory {
                 case nil: try await replacementOrCreation(of: id, text)
                 case .absent: try await creation(of: id, text, replacesAnother: false)
                 case .exists: DirectoryStatements.replacePolicy(id.rawValue, text, [String]?.none)
-                case .revisions(let known):
-                    DirectoryStatements.replacePolicy(id.rawValue, text, known)
+                case .revisions(let known): DirectoryStatements.replacePolicy(id.rawValue, text, known)
                 }
             let written = try await postgres.withTransaction { transaction -> (app: App, isNew: Bool)? in
-                let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [change])
-                guard let row = results.last?.first else { return nil }
+                guard let row = try await transaction.execute([change], .alone)[0].first else { return nil }
                 let number = AppNumber(try row.decode(0))
                 let isNew: Bool = try row.decode(1)
                 try await transaction.commit(
@@ -221,9 +217,8 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: DeletingApp, isNew: Bool)? {
         try await storing {
             try await postgres.withTransaction { transaction in
-                let lock = AppDeletionStatements.lock(id.rawValue)
-                let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
-                guard let row = results.last?.first else { return nil }
+                let locked = try await transaction.execute([AppDeletionStatements.lock(id.rawValue)], .alone)[0]
+                guard let row = locked.first else { return nil }
                 let number: Int32 = try row.decode(0)
                 let known: PostgresTimestamp? = try row.decode(1)
                 let since =
@@ -248,20 +243,16 @@ public actor PostgresAppDirectory: AppDirectory {
     public func add(_ key: APIKey, recording entry: AuditEntry) async throws {
         try await storing(refusing: APIKey.TooMany.self) {
             try await postgres.withTransaction { transaction in
+                let app = key.app.rawValue
                 let results = try await transaction.execute(
-                    LockTimeoutStatements.of(.alone) + [
-                        DirectoryStatements.lockApp(key.app.rawValue),
-                        DirectoryStatements.countKeys(key.app.rawValue),
-                    ])
-                let count: Int64? = try results.last?.first?.decode(0)
-                guard count ?? 0 < APIKey.countMax else { throw APIKey.TooMany() }
+                    [DirectoryStatements.lockApp(app), DirectoryStatements.countKeys(app)], .alone)
+                guard try results[1][0].decode(0, as: Int64.self) < APIKey.countMax else { throw APIKey.TooMany() }
                 _ = try await transaction.execute([
                     DirectoryStatements.forgetRevokedKeys(
-                        key.app.rawValue, Int64(APIKey.revokedMax),
-                        APIKey.revokedRetention.seconds),
+                        app, Int64(APIKey.revokedMax), APIKey.revokedRetention.seconds),
                     DirectoryStatements.addKey(
-                        key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
-                        key.secretSHA256, key.createdAt.postgres, key.expiresAt?.postgres),
+                        key.id, app, key.name, key.roles.map(\.rawValue), key.secretSHA256, key.createdAt.postgres,
+                        key.expiresAt?.postgres),
                     AuditStatements.add(entry, of: key.app),
                 ])
             }
@@ -272,15 +263,12 @@ public actor PostgresAppDirectory: AppDirectory {
         try await storing {
             try await postgres.withTransaction { transaction in
                 let results = try await transaction.execute(
-                    LockTimeoutStatements.of(.alone) + [
-                        DirectoryStatements.lockApp(app.rawValue),
-                        DirectoryStatements.isRevoked(id, app.rawValue),
-                    ])
-                guard let row = results.last?.first else { return false }
+                    [DirectoryStatements.lockApp(app.rawValue), DirectoryStatements.isRevoked(id, app.rawValue)],
+                    .alone)
+                guard let row = results[1].first else { return false }
                 if try !row.decode(0) {
                     try await transaction.commit(after: [
-                        DirectoryStatements.revokeKey(id, app.rawValue),
-                        AuditStatements.add(entry, of: app),
+                        DirectoryStatements.revokeKey(id, app.rawValue), AuditStatements.add(entry, of: app),
                     ])
                 }
                 return true

@@ -30,7 +30,10 @@ public struct SigningKeyRotation: Sendable {
     /// - Parameter time: nil for the present.
     /// - Throws: `PostgresError`.
     func rotate(at time: Timestamp? = nil) async throws {
-        _ = try await postgres.execute([SigningKeyStatements.create(at: time), SigningKeyStatements.delete(at: time)])
+        _ = try await postgres.execute([
+            SigningKeyStatements.create(time?.postgres, Self.signing.description),
+            SigningKeyStatements.delete(time?.postgres, Self.verifying.description),
+        ])
     }
 }
 
@@ -48,19 +51,11 @@ enum SigningKeyStatements {
         }
     }
 
-    static func create(at time: Timestamp?) -> PostgresStatement {
-        createSQL(time?.postgres, SigningKeyRotation.signing.description)
-    }
-
-    static func delete(at time: Timestamp?) -> PostgresStatement {
-        deleteSQL(time?.postgres, SigningKeyRotation.verifying.description)
-    }
-
     /// `$1` is the time, or NULL for the present.
     private static let now: PostgresSQL = "coalesce($1::timestamptz, clock_timestamp())"
 
     /// Service, at start and every hour: gives a new signing key to apps whose newest one has signed for long enough.
-    private static let createSQL = PreparedSQL(
+    static let create = PreparedSQL(
         """
         INSERT INTO app_signing_key (app_id, number, created_at)
         SELECT app_id, number + 1, \(sql: now) FROM (
@@ -71,7 +66,7 @@ enum SigningKeyStatements {
 
     /// Service, at start and every hour: deletes signing keys whose last signed value has expired: the next key has
     /// signed for so long that nothing signed by this one is valid.
-    private static let deleteSQL = PreparedSQL(
+    static let delete = PreparedSQL(
         """
         DELETE FROM app_signing_key AS old
         WHERE EXISTS (SELECT FROM app_signing_key AS next

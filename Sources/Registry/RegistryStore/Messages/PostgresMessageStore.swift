@@ -14,8 +14,8 @@ public struct PostgresMessageStore: MessageStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let writer = ReceiptWriter(postgres: resources.postgres)
-        receipts = WriteCoalescer(resources, meters: WriteMeters("receipt"), body: writer.write)
+        receipts = WriteCoalescer(
+            resources, meters: WriteMeters("receipt"), attemptsMax: 10, transaction: ReceiptWrite.write)
     }
 
     private var postgres: PostgresClient { resources.postgres }
@@ -79,9 +79,9 @@ public struct PostgresMessageStore: MessageStore {
         _ segments: [SegmentName], for message: MessageNumber, of app: AppNumber
     ) async throws {
         try await resources.storing(app) {
-            _ = try await postgres.executePatiently(
-                MessageStatements.record(
-                    app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax)))
+            let record = MessageStatements.record(
+                app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax))
+            _ = try await postgres.execute([record], .alone)
         }
     }
 }

@@ -215,25 +215,18 @@ struct PendingAcknowledgement: BatchedWrite {
     var key: InstallID { installation.installID }
 }
 
-/// Writes a batch of acknowledgements, all of one app, as one transaction of one round trip (R15).
-struct AcknowledgementWriter: Sendable {
-    private static let attemptsMax = 20
-
-    let postgres: PostgresClient
-
-    /// - Throws: `PostgresError`: nothing was written.
-    func write(
-        _ batch: [PendingAcknowledgement], _ patience: LockPatience
+extension PendingAcknowledgement {
+    /// Writes a batch of acknowledgements, all of one app, in one round trip (R15).
+    static func write(
+        _ batch: [PendingAcknowledgement], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<Void, any Error>] {
         let sorted = batch.sorted { $0.key.rawValue < $1.key.rawValue }
         let (ids, epochs, numbers) = (sorted.map(\.key.rawValue), sorted.map(\.epoch), sorted.map(\.number))
-        try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            _ = try await transaction.commit(
-                after: LockTimeoutStatements.of(patience) + [
-                    NotificationStatements.acknowledge(batch[0].app.rawValue, ids, epochs, numbers),
-                    NotificationStatements.forget(batch[0].app.rawValue, ids, epochs, numbers),
-                ])
-        }
+        try await transaction.commit(
+            after: LockTimeoutStatements.of(patience) + [
+                NotificationStatements.acknowledge(batch[0].app.rawValue, ids, epochs, numbers),
+                NotificationStatements.forget(batch[0].app.rawValue, ids, epochs, numbers),
+            ])
         return batch.map { _ in .success(()) }
     }
 }

@@ -12,13 +12,12 @@ public struct PostgresNotificationStore: NotificationStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let writer = NotificationWriter(
-            postgres: resources.postgres, meters: NotificationMeters())
+        let writer = NotificationWriter(postgres: resources.postgres, meters: NotificationMeters())
         self.writer = writer
         posts = WriteCoalescer(resources, meters: WriteMeters("notification"), body: writer.write)
         let fetchMeters = WriteMeters("notification_fetch")
         acknowledgements = WriteCoalescer(
-            resources, meters: fetchMeters, body: AcknowledgementWriter(postgres: resources.postgres).write)
+            resources, meters: fetchMeters, transaction: PendingAcknowledgement.write)
         states = ReadCoalescer(resources, meters: fetchMeters)
     }
 

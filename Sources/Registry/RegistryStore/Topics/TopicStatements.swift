@@ -118,7 +118,7 @@ enum TopicChoiceStatements {
 
     /// PATCH …/users/{userId}/topics: writes the choices of users.
     /// `$2` are the users' digests.
-    private static let writeOfUsers = PreparedSQL(
+    static let write = PreparedSQL(
         """
         INSERT INTO user_guard (app_id, user_sha256, topics)
         SELECT \(sql: AppRow.app), k.user_sha256, k.topics::integer[]
@@ -126,12 +126,6 @@ enum TopicChoiceStatements {
         ORDER BY k.user_sha256
         ON CONFLICT (app_id, user_sha256) DO UPDATE SET topics = excluded.topics
         """)
-
-    static func write(_ choices: [(userSHA256: [UInt8], choices: TopicChoices)], in app: AppNumber)
-        -> PostgresStatement
-    {
-        writeOfUsers(app.rawValue, choices.map(\.userSHA256), choices.map(\.choices.literal))
-    }
 
     // MARK: Erasure
 

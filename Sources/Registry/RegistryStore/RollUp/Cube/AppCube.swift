@@ -10,28 +10,18 @@ struct AppCube: Sendable {
     let identity: String
     /// Of `rollup_state`.
     let version: Int64
-    fileprivate(set) var since: Int64
+    var since: Int64 = 0
     /// `rollup_state.folded` at that time.
-    fileprivate(set) var folded: Int64
+    var folded: Int64 = 0
     var cells = CubeCells()
     /// By choice about a topic, or kind of typed tokens (`RollUpLayer`).
     var layers: [Int32: Layer] = [:]
     /// Which entry of the cache this is.
     var stamp: UInt64 = 0
 
-    init(identity: String, version: Int64) {
-        self.identity = identity
-        self.version = version
-        (since, folded) = (0, 0)
-    }
-
     var bytes: Int { layers.values.reduce(cells.bytes) { $0 + $1.bytes } }
 
     func has(_ choices: [Int32]) -> Bool { choices.allSatisfy { layers[$0] != nil } }
-
-    mutating func advance(to transaction: Int64, folded: Int64) {
-        (since, self.folded) = (transaction, folded)
-    }
 }
 
 extension AppCube {

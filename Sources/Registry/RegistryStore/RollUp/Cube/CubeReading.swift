@@ -76,7 +76,7 @@ struct CubeReading: Sendable {
             try readExpiring(try next())
         }
         if !unknown.isEmpty { try readCube(try next()) }
-        cube.advance(to: moment.firstRunning, folded: folded)
+        (cube.since, cube.folded) = (moment.firstRunning, folded)
         try readExpired(try next())
         if needsZones { zones = try Self.zones(next()) }
     }
@@ -178,9 +178,9 @@ extension AppCube.Expiring {
 
 /// The counts of an app's installations in one snapshot.
 struct CubeView: Sendable {
-    fileprivate let cube: AppCube
-    /// The changes of transactions that the cube does not have, by choice, and expired sessions.
-    fileprivate let late: [Int32: [AppCube.Row]]
+    let cube: AppCube
+    /// The changes of transactions that the cube does not have, by choice, and expired sessions; none at a past moment.
+    var late: [Int32: [AppCube.Row]] = [:]
     let moment: AudienceMoment
     /// The present offsets of the zones that PostgreSQL knows and that installations of the app have, in seconds.
     let zones: [String: Int64]
@@ -223,15 +223,6 @@ struct CubeView: Sendable {
         for (cell, count) in counts(0, .all).enumerated() { sums[Int(column[cell])] += count }
         return sums.indices.dropFirst().filter { sums[$0] > 0 }.sorted { sums[$0] > sums[$1] }.prefix(countMax)
             .map { cells.texts[$0].text }
-    }
-}
-
-extension CubeView {
-    /// What was counted at a past moment.
-    ///
-    /// - Parameter cube: without late changes.
-    init(_ cube: AppCube, at moment: AudienceMoment, zones: [String: Int64]) {
-        self.init(cube: cube, late: [:], moment: moment, zones: zones)
     }
 }
 

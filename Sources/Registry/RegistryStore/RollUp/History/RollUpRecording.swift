@@ -58,7 +58,9 @@ package struct RollUpRecording {
                 app.rawValue, day.description, layer, asOf.postgres, counts.bytes)
         }
         return [RollUpHistoryStatements.remove(app.rawValue, day.description)] + records + [
-            RollUpHistoryStatements.mark(app, recorded.map { numbers[$0] }, day),
+            RollUpHistoryStatements.mark(
+                app.rawValue, recorded.map { numbers[$0] }, day.description,
+                CalendarDay(of: day.start.preceding(by: Self.renewal)).description),
             RollUpHistoryStatements.forget(
                 app.rawValue, CalendarDay(of: asOf.preceding(by: AudienceTrend.retention)).description),
         ]
@@ -97,14 +99,8 @@ package enum RollUpHistoryStatements {
     static let add = PreparedSQL(
         "INSERT INTO rollup_history (app_id, day, topic, as_of, counts) VALUES ($1, $2::text::date, $3, $4, $5)")
 
-    /// Clean-up (R13): keeps the cells that a record names. Most of them were marked in the last month.
-    static func mark(_ app: AppNumber, _ cells: [Int64], _ day: CalendarDay) -> PostgresStatement {
-        markSQL(
-            app.rawValue, cells, day.description,
-            CalendarDay(of: day.start.preceding(by: RollUpRecording.renewal)).description)
-    }
-
-    private static let markSQL = PreparedSQL(
+    /// Clean-up (R13): keeps the cells `$2` that a record of the day `$3` names, if they were not marked since `$4`.
+    static let mark = PreparedSQL(
         """
         UPDATE rollup_cell SET recorded_on = $3::text::date
         WHERE app_id = $1 AND number = ANY ($2) AND (recorded_on >= $4::text::date) IS NOT TRUE

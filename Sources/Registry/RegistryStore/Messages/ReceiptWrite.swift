@@ -21,31 +21,25 @@ struct ReceiptWrite: BatchedWrite {
     }
 }
 
-/// Writes a batch of counts of one app: the receipts, then the changes of the sums, in one transaction.
-struct ReceiptWriter: Sendable {
-    private static let attemptsMax = 10
-
-    let postgres: PostgresClient
-
-    func write(
-        _ batch: [ReceiptWrite], _ patience: LockPatience
+extension ReceiptWrite {
+    /// Writes a batch of counts of one app: the receipts, then the changes of the sums.
+    static func write(
+        _ batch: [ReceiptWrite], _ patience: LockPatience, _ transaction: PostgresTransaction
     ) async throws -> [Result<[Bool], any Error>] {
         let app = batch[0].app
         let receipts = ReceiptBatch(batch.map(\.reports))
         let rows = receipts.rows
-        return try await postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
-            if !rows.isEmpty {
-                let results = try await transaction.execute([ReceiptStatements.count(rows, of: app)], patience)
-                additions = try Self.additions(results[0])
-            }
-            var delta = receipts.delta(additions)
-            for case .handedOut(let counts, let message) in batch.lazy.map(\.content) {
-                for (cell, count) in counts { delta.count(targeted: count, of: message, in: cell) }
-            }
-            try await transaction.commit(after: delta.statement(in: app).map { [$0] } ?? [])
-            return receipts.outcomes(additions).map { .success($0) }
+        var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
+        if !rows.isEmpty {
+            let results = try await transaction.execute([ReceiptStatements.count(rows, of: app)], patience)
+            additions = try Self.additions(results[0])
         }
+        var delta = receipts.delta(additions)
+        for case .handedOut(let counts, let message) in batch.lazy.map(\.content) {
+            for (cell, count) in counts { delta.count(targeted: count, of: message, in: cell) }
+        }
+        try await transaction.commit(after: delta.statement(in: app).map { [$0] } ?? [])
+        return receipts.outcomes(additions).map { .success($0) }
     }
 
     private static func additions(_ rows: PostgresResult) throws -> [ReceiptBatch.Key: ReceiptBatch.Addition] {
