@@ -87,7 +87,7 @@ public struct AppRemoval: Sendable {
     private func write(_ statement: PostgresStatement, _ session: PostgresSession) throws -> Int {
         try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
             try session.run(script: AppRemovalStatements.batchSettings)
-            return try session.execute(statement).affectedRows
+            return try session.execute(statement.unprepared()).affectedRows
         }
     }
 
@@ -124,12 +124,10 @@ enum AppRemovalStatements {
     /// Deletes some rows of a table with the column `app_id`. In a table with partitions, a place may name a row of
     /// the app in each of them.
     static func delete(_ table: String, of app: AppNumber, limit: Int64) -> PostgresStatement {
-        PostgresStatement(
-            """
-            DELETE FROM \(identifier: table) WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
-                SELECT ctid FROM \(identifier: table) WHERE app_id = \(app.rawValue) LIMIT \(limit)))
-            """
-        ).unprepared()
+        """
+        DELETE FROM \(identifier: table) WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
+            SELECT ctid FROM \(identifier: table) WHERE app_id = \(app.rawValue) LIMIT \(limit)))
+        """
     }
 
     /// Deletion of an app: lists the transactions of other sessions that use `rollup_state`, of those in `$1` if that

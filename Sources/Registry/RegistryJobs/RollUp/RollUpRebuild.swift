@@ -74,7 +74,8 @@ public struct RollUpRebuild: Sendable {
             try session.run(script: RollUpRebuildStatements.snapshot)
             _ = try session.execute(RollUpStatements.settings)
             let time: PostgresTimestamp = try session.execute(RollUpRebuildStatements.time(of: app))[0].decode(0)
-            return try session.execute(RollUpRebuildStatements.appendCorrections(app, at: time))[0].decode(1)
+            let append = RollUpRebuildStatements.appendCorrections(app, at: time).unprepared()
+            return try session.execute(append)[0].decode(1)
         }
     }
 
@@ -221,17 +222,15 @@ enum RollUpRebuildStatements {
 
     /// Returns the number of corrections, and of their cells.
     static func appendCorrections(_ app: AppNumber, at time: PostgresTimestamp) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH appended AS (
-                INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
-                SELECT app_id, \(sql: RollUpDeltaStatements.transactionID), topic, cell, expires_at, active,
-                    installations
-                FROM (\(sql: corrections(where: "app_id = \(app.rawValue)", at: "\(time)::timestamptz"))) AS d
-                RETURNING cell)
-            SELECT count(*), count(DISTINCT cell) FROM appended
-            """
-        ).unprepared()
+        """
+        WITH appended AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, expires_at, active, installations)
+            SELECT app_id, \(sql: RollUpDeltaStatements.transactionID), topic, cell, expires_at, active,
+                installations
+            FROM (\(sql: corrections(where: "app_id = \(app.rawValue)", at: "\(time)::timestamptz"))) AS d
+            RETURNING cell)
+        SELECT count(*), count(DISTINCT cell) FROM appended
+        """
     }
 
     /// Two rebuilds at once would correct each count twice. The lock allows all reads and writes, and the snapshot is

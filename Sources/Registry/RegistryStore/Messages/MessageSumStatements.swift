@@ -62,15 +62,13 @@ package enum MessageSumStatements {
         }
         let keys = parts.map(\.key).joined(separator: ", ")
         let order = parts.indices.map { PostgresSQL(trusted: "\($0 + 1) NULLS LAST") }.joined(separator: ", ")
-        return PostgresStatement(
-            """
+        return """
             SELECT \(sql: parts.map(\.name).joined(separator: ", ")), \(sql: sums(counters, of: "c")), clock_timestamp()
             FROM (\(sql: cells("\(app.rawValue)", "\(message.rawValue)"))) AS c
             LEFT JOIN rollup_cell r ON r.app_id = \(app.rawValue) AND r.number = c.cell
             \(sql: joins.joined(separator: " "))
             GROUP BY \(sql: keys) ORDER BY sum(c.targeted) DESC, \(sql: order)
             """
-        ).unprepared()
     }
 
     /// A field by which cells are grouped.

@@ -179,7 +179,8 @@ extension PostgresMessageStore {
         of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
     ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group]) {
         try await resources.storing(app) {
-            let rows = try await postgres.read(MessageSumStatements.groups(of: message, by: fields, in: app))
+            let rows = try await postgres.read(
+                MessageSumStatements.groups(of: message, by: fields, in: app).unprepared())
             let groups = try rows.map { row in
                 MessageBreakdown.Group(
                     values: try fields.indices.map { try row.decode($0) },

@@ -8,11 +8,11 @@ struct RollUpPreparation {
     let postgres: PostgresClient
 
     func run() async throws {
-        _ = try await postgres.execute(RollUpPreparationStatements.learnZones)
+        _ = try await postgres.execute(RollUpPreparationStatements.learnZones.unprepared())
         let changed = try await postgres.execute(RollUpPreparationStatements.changedZones)
         let names: [String] = try changed.map { try $0.decode(0) }
         guard !names.isEmpty else { return }
-        for row in try await postgres.execute(RollUpPreparationStatements.apps(with: names)) {
+        for row in try await postgres.execute(RollUpPreparationStatements.apps(with: names).unprepared()) {
             // Cells distinguish offsets only of unknown zones.
             let assignment = RollUpCellAssignment(AppNumber(try row.decode(0)))
             _ = try await assignment.steps.run { try await postgres.execute($0) }
@@ -25,8 +25,7 @@ struct RollUpPreparation {
 enum RollUpPreparationStatements {
     /// Also records the names that came and went, in the same transaction. The migration leaves out the same
     /// names, which ZoneOffsetsTests checks.
-    static let learnZones = PostgresStatement(
-        """
+    static let learnZones: PostgresStatement = """
         WITH changed AS MATERIALIZED (
             SELECT t.name AS came, k.name AS went
             FROM (
@@ -42,7 +41,6 @@ enum RollUpPreparationStatements {
         )
         SELECT count(*) FROM changed
         """
-    ).unprepared()
 
     /// Service, at start (R13): reads names that came or went.
     static let changedZones = PostgresStatement("SELECT name FROM changed_time_zone").unprepared()
@@ -54,12 +52,10 @@ enum RollUpPreparationStatements {
 
     /// Service, at start (R13): finds apps with installations in such a zone.
     static func apps(with zones: [String]) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT DISTINCT c.app_id FROM rollup_cell c
-            JOIN rollup_text z ON z.app_id = c.app_id AND z.number = c.zone_number
-            WHERE z.text = ANY (\(zones))
-            """
-        ).unprepared()
+        """
+        SELECT DISTINCT c.app_id FROM rollup_cell c
+        JOIN rollup_text z ON z.app_id = c.app_id AND z.number = c.zone_number
+        WHERE z.text = ANY (\(zones))
+        """
     }
 }

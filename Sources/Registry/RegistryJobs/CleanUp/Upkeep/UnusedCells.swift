@@ -69,7 +69,8 @@ struct UnusedCells {
         _ hasMarked: inout Bool, _ pace: inout CleanUpPace
     ) throws {
         let name = table.rawValue
-        let found = try pace.run { try session.execute(UnusedCellStatements.find(in: name, of: app, marked: last))[0] }
+        let find = UnusedCellStatements.find(in: name, of: app, marked: last).unprepared()
+        let found = try pace.run { try session.execute(find)[0] }
         let (new, wrong) = (try found.decode(0, as: [Int64].self), try found.decode(1, as: [Int64].self))
         var old: [Int64] = try found.decode(2)
         if table == .cells, !old.isEmpty {
@@ -87,7 +88,7 @@ struct UnusedCells {
     ) throws {
         for start in stride(from: 0, to: numbers.count, by: Self.batch) {
             let batch = Array(numbers[start..<min(start + Self.batch, numbers.count)])
-            _ = try pace.run { try session.execute(statement(batch)) }
+            _ = try pace.run { try session.execute(statement(batch).unprepared()) }
         }
     }
 
@@ -96,9 +97,8 @@ struct UnusedCells {
         var cells: Set<Int64> = []
         var last: (message: Int64, cell: Int64)? = (0, 0)
         while let (message, cell) = last {
-            let page = try pace.run {
-                try session.execute(UnusedCellStatements.counted(of: app, after: message, cell))[0]
-            }
+            let read = UnusedCellStatements.counted(of: app, after: message, cell).unprepared()
+            let page = try pace.run { try session.execute(read)[0] }
             cells.formUnion(try page.decode(2, as: [Int64].self))
             last = try page.decode(0, as: Int64?.self).map { ($0, try page.decode(1)) }
         }
@@ -149,8 +149,7 @@ enum UnusedCellStatements {
     static func find(in table: String, of app: AppNumber, marked last: PostgresTimestamp) -> PostgresStatement {
         let isFree: PostgresSQL =
             table == "rollup_cell" ? " AND NOT \(sql: RollUpHistoryStatements.isRecorded)" : ""
-        return PostgresStatement(
-            """
+        return """
             SELECT coalesce(array_agg(t.number) FILTER (
                     WHERE u.number IS NULL AND (t.unused_since > \(last)) IS NOT FALSE), '{}'),
                 coalesce(array_agg(t.number) FILTER (WHERE u.number IS NOT NULL AND t.unused_since IS NOT NULL), '{}'),
@@ -161,7 +160,6 @@ enum UnusedCellStatements {
                 ON u.number = t.number
             WHERE t.app_id = \(app.rawValue)
             """
-        ).unprepared()
     }
 
     /// A folded delta counts too: cubes in memory follow it.
@@ -180,46 +178,40 @@ enum UnusedCellStatements {
     /// Reads sums behind a message and cell. Returns the last message and cell, or NULL at the end, and the marked
     /// cells among them.
     static func counted(of app: AppNumber, after message: Int64, _ cell: Int64) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH page AS MATERIALIZED (
-                SELECT message, cell FROM message_sum
-                WHERE app_id = \(app.rawValue) AND (message, cell) > (\(message), \(cell))
-                ORDER BY message, cell LIMIT \(sumsPerRead)
-            )
-            SELECT max(message), max(cell) FILTER (WHERE message = (SELECT max(message) FROM page)),
-                ARRAY(
-                    SELECT DISTINCT c.number FROM page p
-                    JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = p.cell
-                    WHERE c.unused_since IS NOT NULL)
-            FROM page
-            """
-        ).unprepared()
+        """
+        WITH page AS MATERIALIZED (
+            SELECT message, cell FROM message_sum
+            WHERE app_id = \(app.rawValue) AND (message, cell) > (\(message), \(cell))
+            ORDER BY message, cell LIMIT \(sumsPerRead)
+        )
+        SELECT max(message), max(cell) FILTER (WHERE message = (SELECT max(message) FROM page)),
+            ARRAY(
+                SELECT DISTINCT c.number FROM page p
+                JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = p.cell
+                WHERE c.unused_since IS NOT NULL)
+        FROM page
+        """
     }
 
     /// - Parameter since: nil removes marks.
     static func mark(
         in table: String, of app: AppNumber, _ numbers: [Int64], since: PostgresTimestamp?
     ) -> PostgresStatement {
-        PostgresStatement(
-            """
-            UPDATE \(identifier: table) SET unused_since = \(since)::timestamptz
-            WHERE app_id = \(app.rawValue) AND number IN (\(sql: locked(in: table, of: app, numbers)))
-            """
-        ).unprepared()
+        """
+        UPDATE \(identifier: table) SET unused_since = \(since)::timestamptz
+        WHERE app_id = \(app.rawValue) AND number IN (\(sql: locked(in: table, of: app, numbers)))
+        """
     }
 
     /// Deletes the rows that still have a mark that is not later than `last`.
     static func delete(
         from table: String, of app: AppNumber, _ numbers: [Int64], marked last: PostgresTimestamp
     ) -> PostgresStatement {
-        PostgresStatement(
-            """
-            DELETE FROM \(identifier: table)
-            WHERE app_id = \(app.rawValue) AND unused_since <= \(last)
-                AND number IN (\(sql: locked(in: table, of: app, numbers)))
-            """
-        ).unprepared()
+        """
+        DELETE FROM \(identifier: table)
+        WHERE app_id = \(app.rawValue) AND unused_since <= \(last)
+            AND number IN (\(sql: locked(in: table, of: app, numbers)))
+        """
     }
 
     /// Leaves rows whose mark a service is removing.
