@@ -30,7 +30,7 @@ extension StoreError {
 }
 
 /// Runs `body`. Every error is thrown as a `StoreError`, but a refusal as itself.
-func storing<Value, Refusal: Error>(
+package func storing<Value, Refusal: Error>(
     refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
 ) async throws -> Value {
     do {

@@ -1,4 +1,5 @@
 public import PostgresClient
+import PushRegistry
 
 /// The result of the last night job, for gauges: the job is another process, without metrics of its own.
 public struct CleanUpResult: Sendable {
@@ -24,11 +25,13 @@ public struct CleanUpResult: Sendable {
     /// - Throws: `PostgresError`.
     public static func last(_ postgres: PostgresClient) async throws -> CleanUpResult? {
         guard let run = try await postgres.execute(GaugeStatements.lastRun()).first else { return nil }
-        let counts = try await postgres.execute(GaugeStatements.countsOfRun(try run.decode(0, as: Int32.self)))
+        let results = try await postgres.execute(CleanUpLedgerStatements.results(try run.decode(0, as: Int32.self)))
         return CleanUpResult(
             startedAt: try run.decode(1), finishedAt: try run.decode(2), refusedApps: try run.decode(3),
-            counts: try counts.map { row in
-                Count(app: try row.decode(0), step: try row.decode(1), count: try row.decode(2))
+            counts: try results.flatMap { row in
+                let (app, counts) = (try row.decode(0, as: String.self), try CleanUpCounts(row, from: 4))
+                return CleanUpStep.allCases.map { Count(app: app, step: $0.rawValue, count: Int64(counts[$0])) }
+                    + [Count(app: app, step: "typedTokens", count: Int64(counts.typedTokens))]
             })
     }
 }
@@ -69,17 +72,6 @@ enum GaugeStatements {
             (SELECT count(*) FROM cleanup_result c WHERE c.run_id = r.id AND c.refused)
         FROM cleanup_run r WHERE undoes IS NULL AND apps IS NULL AND outcome IN ('done', 'refused')
         ORDER BY id DESC LIMIT 1
-        """)
-
-    /// A step with a zero count has a row.
-    static let countsOfRun = PreparedSQL(
-        """
-        SELECT a.identifier, s.step, s.count
-        FROM cleanup_result c JOIN app a ON a.id = c.app_id
-        CROSS JOIN LATERAL (VALUES ('superseded', c.superseded), ('unregistered', c.unregistered),
-            ('sessionEnded', c.session_ended), ('stale', c.stale), ('purged', c.purged),
-            ('typedTokens', c.typed_tokens)) AS s (step, count)
-        WHERE c.run_id = $1
         """)
 
     /// Cells are summed first: their provider is looked up once.

@@ -24,6 +24,8 @@ final class ImportedRow: Sendable {
 
     var id: InstallID { installation.installID }
 
+    var owner: Owner? { installation.userID.map { Owner(userID: $0, session: installation.session) } }
+
     func address(in app: AppNumber) -> TokenAddress {
         TokenAddress(app: app, provider: installation.token.provider, sha256: tokenSHA256)
     }

@@ -2,9 +2,9 @@ import PostgresClient
 import PushRegistry
 
 /// The users and sessions under which bindings may begin, or calls may be made, and what is remembered of them (R7).
-struct RegistrationGuards {
+package struct RegistrationGuards {
     private let app: AppNumber
-    private(set) var users: [[UInt8]: UserID] = [:]
+    package private(set) var users: [[UInt8]: UserID] = [:]
     private(set) var sessions: Set<String> = []
     private var bindings: [String: (on: Tombstones.OnInstallation, userSHA256: [UInt8])] = [:]
 
@@ -18,12 +18,12 @@ struct RegistrationGuards {
         if users.isEmpty { return nil }
     }
 
-    init(in app: AppNumber) {
+    package init(in app: AppNumber) {
         self.app = app
     }
 
     /// - Parameter key: the installation whose logouts also count. No two calls of a batch are about the same one.
-    mutating func add(_ owner: Owner, _ userSHA256: [UInt8], on key: InstallationKey?) {
+    package mutating func add(_ owner: Owner, _ userSHA256: [UInt8], on key: InstallationKey?) {
         users[userSHA256] = owner.userID
         if let session = owner.session { sessions.insert(session.id.rawValue) }
         guard let key else { return }
@@ -32,10 +32,10 @@ struct RegistrationGuards {
     }
 
     /// Runs before tokens and installations are locked.
-    var lock: PostgresStatement { LockBuckets(users: users.keys, sessions: sessions, in: app).shared }
+    package var lock: PostgresStatement { LockBuckets(users: users.keys, sessions: sessions, in: app).shared }
 
     /// Run after the installations are locked: a logout of an installation locks it, too.
-    var reads: [PostgresStatement] {
+    package var reads: [PostgresStatement] {
         let bindings = Array(bindings)
         let logouts = GuardStatements.installationLogouts(
             app.rawValue, bindings.map(\.key), bindings.map(\.value.userSHA256),
@@ -47,7 +47,7 @@ struct RegistrationGuards {
     /// The tombstones, and the users' choices about topics.
     ///
     /// - Parameter results: of `reads`.
-    func decode(_ results: ArraySlice<PostgresResult>) throws -> (
+    package func decode(_ results: ArraySlice<PostgresResult>) throws -> (
         tombstones: Tombstones, choices: [UserID: TopicChoices]
     ) {
         var (tombstones, results) = (Tombstones(), results)

@@ -14,7 +14,7 @@ public struct PostgresCleanUpRunStore: CleanUpRunStore {
     }
 
     public func runs(of app: AppNumber?, before: Int32?, limit: Int) async throws -> [RecordedCleanUp] {
-        do {
+        try await storing {
             let rows = try await postgres.execute(
                 CleanUpRunStatements.page(app?.rawValue, before ?? .max, Int64(limit), Self.appsMax))
             var runs: [RecordedCleanUp] = []
@@ -24,8 +24,6 @@ public struct PostgresCleanUpRunStore: CleanUpRunStore {
                 if let result = try RecordedCleanUp.AppResult(row) { runs[runs.count - 1].apps.append(result) }
             }
             return runs
-        } catch {
-            throw StoreError(error)
         }
     }
 }

@@ -42,10 +42,8 @@ public struct Readdressing {
     ) async throws -> Counts {
         try await PostgresSession.withSession(configuration) { session in
             guard try !isOver(session) else { return Counts() }
-            let nodes = try CleanUpNodes(session)
-            try session.run(script: CleanUpStatements.sessionSettings)
-            if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
-            return try Readdressing(session: session, nodes: nodes, actor: "job:migrate").run(progress)
+            let job = Readdressing(session: session, nodes: try .beginning(session), actor: "job:migrate")
+            return try job.run(progress)
         }
     }
 

@@ -66,21 +66,6 @@ extension RollUpCells.Key {
             zone: try row.decode(5), offset: try row.decode(6), systemName: try row.decode(7),
             systemVersion: try row.decode(8))
     }
-
-    init(
-        app: AppNumber, provider: Provider, settings: NotificationSettings, locale: String, zone: String, offset: Int32,
-        systemName: String, systemVersion: String
-    ) {
-        self.app = app
-        self.provider = provider
-        authorization = settings.authorizationStatus
-        isAssumed = settings.authorizationAssumed
-        self.locale = locale
-        self.zone = zone
-        self.offset = offset
-        self.systemName = systemName
-        self.systemVersion = systemVersion
-    }
 }
 
 /// The SQL that finds installations in cells of other values and moves them, and the condition that `verify` shares
