@@ -145,7 +145,10 @@ extension ChangeSet {
         return [
             subtracted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: subtracted, step: -1, in: app),
             InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
-            deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: app),
+            deleted.isEmpty
+                ? nil
+                : ChangeStatements.delete(
+                    app.rawValue, deleted.map(\.installation.key.installID.rawValue), deleted.map(\.revision)),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: time),
             BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
             BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
@@ -180,7 +183,8 @@ extension ChangeSet {
         let ids = deleted.map(\.installation.key.installID)
         return (ids.isEmpty ? [] : [SnapshotStatements.delete(app.rawValue, ids.map(\.rawValue))])
             + EndedEpochs.statements(of: restarted, in: app)
-            + ended.map { TypedTokenStatements.end($0, of: $1, in: app) } + TypedTokenStatements.write(tokens, in: app)
+            + ended.map { TypedTokenStatements.end(app.rawValue, $1.map(\.rawValue), $0.map(\.rawValue)) }
+            + TypedTokenStatements.write(tokens, in: app)
             + [
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),

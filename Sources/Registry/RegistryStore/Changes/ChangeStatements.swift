@@ -51,12 +51,8 @@ enum ChangeStatements {
         ORDER BY k.install_id
         """)
 
-    static func delete(_ installations: [StoredInstallation], in app: AppNumber) -> PostgresStatement {
-        deleteSQL(app.rawValue, installations.map(\.installation.key.installID.rawValue), installations.map(\.revision))
-    }
-
     /// Deletes only rows that still have the revision that was read.
-    private static let deleteSQL = PreparedSQL(
+    static let delete = PreparedSQL(
         """
         DELETE FROM installation i USING unnest($2::text[], $3::bigint[]) AS k (install_id, revision)
         WHERE i.app_id = $1 AND i.install_id = k.install_id AND i.revision = k.revision

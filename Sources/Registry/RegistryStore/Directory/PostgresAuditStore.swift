@@ -63,12 +63,8 @@ package enum AuditStatements {
             """)
     }
 
-    /// Clean-up: deletes up to `limit` entries that are older than `time`, the oldest first.
-    package static func delete(before time: Timestamp, limit: Int64) -> PostgresStatement {
-        deleteSQL(time.postgres, limit)
-    }
-
-    private static let deleteSQL = PreparedSQL(
+    /// Clean-up: deletes up to `$2` entries that are older than the time `$1`, the oldest first.
+    package static let delete = PreparedSQL(
         """
         DELETE FROM audit_entry WHERE id = ANY (ARRAY(
             SELECT id FROM audit_entry WHERE at < $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))

@@ -29,13 +29,9 @@ enum FeedbackBreakerStatements {
         GROUP BY 1
         """)
 
-    /// The typed tokens of kinds that are not held, as of this statement, at most so many: an app may have millions.
-    static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
-        let keys = Array(counted)
-        return countTokensSQL(app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
-    }
-
-    private static let countTokensSQL = PreparedSQL(
+    /// The typed tokens of the providers `$2` and kinds `$3` that are not held, as of this statement, at most `$4`: an
+    /// app may have millions.
+    static let countTokens = PreparedSQL(
         """
         SELECT k.provider::text, k.kind::text, c.active
         FROM unnest($2::text[]::provider[], $3::text[]::token_kind[], $4::bigint[]) AS k (provider, kind, active_max)

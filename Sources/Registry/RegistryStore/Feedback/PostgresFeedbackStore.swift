@@ -93,12 +93,12 @@ public struct PostgresFeedbackStore: FeedbackStore {
                     FeedbackStatements.read(decision.wanted, in: feedback.app, locking: true))
                 let tokens = try tokens(typed, addingTo: &found, of: feedback, at: times)
                 decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
-                let uncounted = decision.uncountedTokens(by: feedback.breaker)
+                let uncounted = Array(decision.uncountedTokens(by: feedback.breaker))
                 if !uncounted.isEmpty {
-                    let counts = try await transaction.execute([
-                        FeedbackBreakerStatements.countTokens(uncounted, in: feedback.app)
-                    ])
-                    try count(counts[0], in: &hours, at: times.now)
+                    let count = FeedbackBreakerStatements.countTokens(
+                        feedback.app.rawValue, uncounted.map(\.key.provider.rawValue), uncounted.map(\.key.kind),
+                        uncounted.map(\.value))
+                    try self.count(try await transaction.execute([count])[0], in: &hours, at: times.now)
                     decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
                 }
             }

@@ -31,8 +31,10 @@ extension ReceiptWrite {
         let rows = receipts.rows
         var additions: [ReceiptBatch.Key: ReceiptBatch.Addition] = [:]
         if !rows.isEmpty {
-            let results = try await transaction.execute([ReceiptStatements.count(rows, of: app)], patience)
-            additions = try Self.additions(results[0])
+            let count = ReceiptStatements.count(
+                app.rawValue, rows.map(\.message.rawValue), rows.map(\.installation.rawValue),
+                rows.map(\.events.rawValue), rows.map(\.cell))
+            additions = try Self.additions(try await transaction.execute([count], patience)[0])
         }
         var delta = receipts.delta(additions)
         for case .handedOut(let counts, let message) in batch.lazy.map(\.content) {

@@ -5,11 +5,6 @@ import PushRegistry
 package enum TypedTokenStatements {
     // MARK: Reading
 
-    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
-    private static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
-        holdersSQL(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
-    }
-
     /// Begins a transaction that changes sets of typed tokens. It locks the buckets of the tokens that it adds, after
     /// those of users and sessions, and finds their holders. Then it locks these installations, and reads the sets. So
     /// no two installations get one token (R1), and whoever loses one is locked.
@@ -22,14 +17,15 @@ package enum TypedTokenStatements {
         _ transaction: PostgresTransaction
     ) async throws -> [InstallID] {
         let tokens = Array(Set(tokens))
-        let locks =
-            tokens.isEmpty ? [] : [LockBuckets(tokens: tokens, in: app).exclusive, holders(of: tokens, in: app)]
+        let find = holders(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+        let locks = tokens.isEmpty ? [] : [LockBuckets(tokens: tokens, in: app).exclusive, find]
         guard !(first + locks).isEmpty else { return [] }
         let results = try await transaction.execute(first + locks)
         return tokens.isEmpty ? [] : try results[results.count - 1].map { try InstallID($0.decode(0)) }
     }
 
-    private static let holdersSQL = PreparedSQL(
+    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
+    private static let holders = PreparedSQL(
         """
         SELECT DISTINCT h.install_id
         FROM unnest($2::text[]::token_kind[], $3::bytea[]) AS k (kind, token_sha256)
@@ -75,12 +71,8 @@ package enum TypedTokenStatements {
 
     // MARK: Writing
 
-    /// Deletes all tokens of these kinds: the binding to which they belonged has ended.
-    static func end(_ kinds: [TokenKind], of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
-        endSQL(app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
-    }
-
-    private static let endSQL = PreparedSQL(
+    /// Deletes all tokens of the kinds `$3`: the binding to which they belonged has ended.
+    static let end = PreparedSQL(
         """
         DELETE FROM typed_token
         WHERE app_id = $1 AND install_id = ANY ($2) AND kind = ANY ($3::text[]::token_kind[])
