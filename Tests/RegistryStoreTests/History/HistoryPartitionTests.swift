@@ -121,9 +121,7 @@ struct HistoryPartitionTests {
                 let reading = Task {
                     try await reader.changes(of: stores.app.number, after: events[0].cursor, limit: 9)
                 }
-                try await eventually {
-                    try await stores.sql("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'").count == 1
-                }
+                try await stores.waitForBlockedSession()
                 _ = try await job.execute(
                     "INSERT INTO dropped_history SELECT app_id, position, id FROM token_event_2020_01")
                 _ = try await job.execute("DROP TABLE token_event_2020_01")

@@ -95,9 +95,7 @@ struct UnusedCellsTests {
                     try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
                         .run(on: stores.postgres, .alone).numbers
                 }
-                try await eventually {
-                    try await stores.count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
-                }
+                try await stores.waitForBlockedSession()
                 return creation
             }
             #expect(try await creation.value != [number])
