@@ -211,14 +211,6 @@ extension EndToEnd {
                 "POST", "/feedback/\(call)", JSON(parsing: body.utf8), by: .role(.admin))
             #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
         }
-
-        @Test func breaker_isOff_ifThePolicySaysSo() async throws {
-            let app = try await RegistryApp.make(policy: ["feedbackBreaker": .null])
-            for number in 0..<3 { _ = try await app.put("phone-\(number)") }
-            try await app.waitTwoDays()
-            let response = try await app.feedback((0..<3).map { .dead("phone-\($0)") })
-            #expect(response.counts == ["received": 3, "unregistered": 3] && response.json["held"] == 0)
-        }
     }
 }
 
