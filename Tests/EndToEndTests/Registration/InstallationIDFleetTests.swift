@@ -46,9 +46,7 @@ extension EndToEnd {
                 WHERE identifier = \(app.id) AND event = 'rotated' AND reason = 'respelled'
                 """)
             #expect(respelled == phones.count { $0.isRespelled })
-            let verified = try await RegistryCommand.run(
-                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
-            #expect(verified.status == 0, "\(verified.output)")
+            try await app.registry.expectVerified()
         }
 
         /// Sends the verdicts and logouts of a round.

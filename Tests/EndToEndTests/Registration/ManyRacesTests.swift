@@ -36,9 +36,7 @@ struct ManyRacesTests {
                     }
                 }
             }
-            let verified = try await RegistryCommand.run(
-                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
-            #expect(verified.status == 0, "\(verified.output)")
+            try await registry.expectVerified()
         }
     }
 

@@ -76,6 +76,12 @@ extension Registry {
     static var shared: Registry {
         get throws { try #require(SharedRegistry.current) }
     }
+
+    /// Expects that `push-registry verify` finds nothing.
+    func expectVerified(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let result = try await run(["verify"])
+        #expect(result.status == 0, "\(result.output)", sourceLocation: sourceLocation)
+    }
 }
 
 extension RegistryApp {

@@ -116,6 +116,17 @@ public final class RegistryCommand: @unchecked Sendable {
     }
 }
 
+extension Registry {
+    /// Runs a command on the registry's database and waits until it exits.
+    public func run(
+        _ arguments: [String], environment: [String: String] = [:], in directory: String? = nil
+    ) async throws -> (status: Int32, output: String, log: String) {
+        let database = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
+        return try await RegistryCommand.run(
+            arguments, environment: database.merging(environment) { $1 }, in: directory)
+    }
+}
+
 /// The output of a child process, in a file: a full pipe without a reader would block the child.
 final class OutputFile: Sendable {
     private let url: URL
