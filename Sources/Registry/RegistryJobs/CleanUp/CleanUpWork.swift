@@ -122,7 +122,7 @@ struct CleanUpWork {
     }
 
     private func writeOnce(_ batch: Batch) throws {
-        let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
+        let now: Timestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
         try session.withTransaction {
             if nodes.isDistributed { try session.run(script: CleanUpStatements.batchSettingsOnCitus) }
             let installIDs = try batch.rows.map { try InstallID($0.installID) }
@@ -137,8 +137,7 @@ struct CleanUpWork {
             guard !found.isEmpty else { return }
             let changes =
                 try batch.isUndone
-                ? restored(batch.step, of: found, in: app, at: Timestamp(now))
-                : changes(batch.step, of: found, in: app, at: Timestamp(now))
+                ? restored(batch.step, of: found, in: app, at: now) : changes(batch.step, of: found, in: app, at: now)
             try changes.check(changes.rows.map { try session.execute($0) })
             let moment = try Moment(session.execute(RegistrationStatements.now()))
             let rest = changes.others(at: moment)

@@ -60,7 +60,7 @@ public struct RegistryVerifier: Sendable {
             if invariant.name == Invariant.distribution.name, findings[number].broken > 0 { break }
         }
         return Report(
-            asOf: Timestamp(try totals.decode(0)), installations: try totals.decode(1), events: try totals.decode(2),
+            asOf: try totals.decode(0), installations: try totals.decode(1), events: try totals.decode(2),
             findings: findings)
     }
 }

@@ -56,10 +56,9 @@ struct AudienceMoment: Sendable {
     init(_ results: [PostgresResult]) throws {
         let row = try results[0][0]
         (firstRunning, identity) = (try row.decode(1), try row.decode(2))
-        let now = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
+        let now: Timestamp = try row.decode(0)
         state = results[1].first
-        let sweep = try state?.decode(4, as: PostgresTimestamp?.self)
-        asOf = max(now, sweep.flatMap(\.self).map(Timestamp.init) ?? now)
+        asOf = max(now, try state?.decode(4, as: Timestamp?.self) ?? now)
     }
 }
 

@@ -111,7 +111,7 @@ private struct PastReading: Sendable {
         for row in records {
             let day = try CalendarDay(try row.decode(0, as: String.self))
             if next.days.last?.day != day {
-                next.days.append(Day(day: day, asOf: Timestamp(try row.decode(2, as: PostgresTimestamp.self))))
+                next.days.append(Day(day: day, asOf: try row.decode(2, as: Timestamp.self)))
             }
             let layer: Int32 = try row.decode(1)
             let known = knownCells[layer] ?? []

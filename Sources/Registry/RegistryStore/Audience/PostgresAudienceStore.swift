@@ -96,14 +96,14 @@ public struct PostgresAudienceStore: AudienceStore {
         var (waves, withoutTimeZone) = ([AudienceWaves.Wave](), Int64(0))
         for row in found.rows {
             let count: Int64 = try row.decode(1)
-            guard let at = try row.decode(0, as: PostgresTimestamp?.self) else {
+            guard let at = try row.decode(0, as: Timestamp?.self) else {
                 withoutTimeZone += count
                 continue
             }
             let zones: [String?] = try row.decode(2, as: [String].self) + (try row.decode(3) ? [nil] : [])
             waves.append(
                 AudienceWaves.Wave(
-                    at: Timestamp(at), count: count, timeZones: zones, clockChanges: try Self.clockChanges(row)))
+                    at: at, count: count, timeZones: zones, clockChanges: try Self.clockChanges(row)))
         }
         return AudienceWaves(
             asOf: cube?.view.moment.asOf ?? found.asOf, waves: waves, withoutTimeZone: withoutTimeZone,

@@ -110,7 +110,7 @@ extension Segment {
     fileprivate init(_ row: PostgresRow) throws {
         self.init(
             name: try SegmentName(row.decode(0)), filter: try row.decode(1), description: try row.decode(2),
-            updatedAt: Timestamp(try row.decode(3)))
+            updatedAt: try row.decode(3))
     }
 }
 

@@ -61,7 +61,7 @@ extension ConsoleSession {
                 signIn: try row.decode(8))
         }
         guard let credential = keyID ?? proof ?? person else { return nil }
-        self.init(credential, createdAt: Timestamp(try row.decode(0)), lastUsedAt: Timestamp(try row.decode(1)))
+        self.init(credential, createdAt: try row.decode(0), lastUsedAt: try row.decode(1))
     }
 }
 

@@ -149,8 +149,8 @@ public actor PostgresAppDirectory: AppDirectory {
         _ last: DirectorySnapshot, into found: inout DirectorySnapshot.Apps
     ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
-        if let since: PostgresTimestamp = try row.decode(5) {
-            return found.deleting.append(DeletingApp(number: number, id: id, since: Timestamp(since)))
+        if let since: Timestamp = try row.decode(5) {
+            return found.deleting.append(DeletingApp(number: number, id: id, since: since))
         }
         let revision = try row.decode(3, as: String.self)
         let known = last.app(number).flatMap { $0.revision == revision ? $0.policy : nil }
@@ -220,16 +220,16 @@ public actor PostgresAppDirectory: AppDirectory {
                 let locked = try await transaction.execute([AppDeletionStatements.lock(id.rawValue)], .alone)[0]
                 guard let row = locked.first else { return nil }
                 let number: Int32 = try row.decode(0)
-                let known: PostgresTimestamp? = try row.decode(1)
+                let known: Timestamp? = try row.decode(1)
                 let since =
                     if let known { known } else {
                         try await transaction.execute(
                             [AppDeletionStatements.begin(number)]
                                 + AppDeletionStatements.keys.map { $0(number) }
                                 + [AuditStatements.add(entry, of: nil)])[0][0]
-                            .decode(0, as: PostgresTimestamp.self)
+                            .decode(0, as: Timestamp.self)
                     }
-                return (DeletingApp(number: AppNumber(number), id: id, since: Timestamp(since)), known == nil)
+                return (DeletingApp(number: AppNumber(number), id: id, since: since), known == nil)
             }
         }
     }
@@ -280,7 +280,7 @@ public actor PostgresAppDirectory: AppDirectory {
         try await storing {
             let rows = try await postgres.read(DirectoryStatements.lastUses(app.rawValue))
             return try rows.reduce(into: [:]) { uses, row in
-                uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
+                uses[try row.decode(0)] = try row.decode(1, as: Timestamp.self)
             }
         }
     }
@@ -318,8 +318,7 @@ extension APIKey {
             id: try row.decode(0), app: AppNumber(try row.decode(1)), name: try row.decode(2),
             // A role that a newer migration added gives nothing here.
             roles: Set(try row.decode(3, as: [String].self).compactMap(Role.init(rawValue:))),
-            secretSHA256: try row.decode(4), createdAt: Timestamp(try row.decode(5)),
-            expiresAt: try row.decode(7, as: PostgresTimestamp?.self).map(Timestamp.init),
-            revokedAt: try row.decode(6, as: PostgresTimestamp?.self).map(Timestamp.init))
+            secretSHA256: try row.decode(4), createdAt: try row.decode(5),
+            expiresAt: try row.decode(7), revokedAt: try row.decode(6))
     }
 }

@@ -74,7 +74,7 @@ package enum AuditStatements {
 extension RecordedAuditEntry {
     fileprivate init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
-        let (number, at): (Int64, Timestamp) = (try reader.next(), try reader.nextTimestamp())
+        let (number, at): (Int64, Timestamp) = (try reader.next(), try reader.next())
         let (action, target): (String, String) = (try reader.next(), try reader.next())
         self.init(
             number: number, at: at,

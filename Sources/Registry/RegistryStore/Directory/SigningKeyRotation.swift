@@ -47,7 +47,7 @@ enum SigningKeyStatements {
         try rows.reduce(into: [:]) { keys, row in
             keys[AppNumber(try row.decode(0)), default: []].append(
                 AppSigningKey(
-                    number: try row.decode(1), key: try row.decode(2), createdAt: Timestamp(try row.decode(3))))
+                    number: try row.decode(1), key: try row.decode(2), createdAt: try row.decode(3)))
         }
     }
 

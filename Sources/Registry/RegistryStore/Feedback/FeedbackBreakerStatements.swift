@@ -161,11 +161,11 @@ struct BreakerRow: Sendable {
     init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
         key = FeedbackHour.Key(try reader.nextLabel(), kind: try reader.next())
-        let (began, dead) = (try reader.nextTimestamp(), try reader.next(Int64.self))
-        let (active, countedAt) = (try reader.next(Int64?.self), try reader.nextTime())
-        heldSince = try reader.nextTime()
+        let (began, dead) = (try reader.next(Timestamp.self), try reader.next(Int64.self))
+        let (active, countedAt) = (try reader.next(Int64?.self), try reader.next(Timestamp?.self))
+        heldSince = try reader.next()
         stored = FeedbackHour.Stored(
-            began: began, dead: dead, active: active, countedAt: countedAt, lastHeldAt: try reader.nextTime())
+            began: began, dead: dead, active: active, countedAt: countedAt, lastHeldAt: try reader.next())
     }
 }
 

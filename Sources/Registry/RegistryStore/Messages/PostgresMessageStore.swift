@@ -171,7 +171,7 @@ extension PostgresMessageStore {
     ) async throws -> (asOf: Timestamp, counts: MessageCounts) {
         try await resources.storing(app) {
             let row = try await postgres.read(MessageSumStatements.counts(app.rawValue, message.rawValue))[0]
-            return (Timestamp(try row.decode(6)), try MessageCounts(row, from: 0))
+            return (try row.decode(6), try MessageCounts(row, from: 0))
         }
     }
 
@@ -186,7 +186,7 @@ extension PostgresMessageStore {
                     values: try fields.indices.map { try row.decode($0) },
                     counts: try MessageCounts(row, from: fields.count))
             }
-            let asOf = try rows.first.map { Timestamp(try $0.decode(fields.count + 6)) }
+            let asOf = try rows.first?.decode(fields.count + 6, as: Timestamp.self)
             return (asOf ?? .now(), groups)
         }
     }

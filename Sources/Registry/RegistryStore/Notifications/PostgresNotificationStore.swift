@@ -109,10 +109,8 @@ extension NotificationPage {
     fileprivate init(_ rows: PostgresResult, limit: Int) throws {
         let notifications = try rows.filter { !$0.isNull(5) }.map { row in
             WaitingNotification(
-                number: try row.decode(5), payload: try row.decode(6),
-                postedAt: Timestamp(try row.decode(7, as: PostgresTimestamp.self)),
-                expiresAt: Timestamp(try row.decode(8, as: PostgresTimestamp.self)),
-                collapseID: try row.decode(9))
+                number: try row.decode(5), payload: try row.decode(6), postedAt: try row.decode(7),
+                expiresAt: try row.decode(8), collapseID: try row.decode(9))
         }
         let page = Array(notifications.prefix(limit))
         self.init(

@@ -55,7 +55,7 @@ package struct RegistrationGuards {
             guard let binding = bindings[try row.decode(0)]?.on else { continue }
             let logout = Tombstones.OnInstallation(
                 key: binding.key, userID: binding.userID, sessionID: try row.decode(1) ? binding.sessionID : nil)
-            tombstones.installations[logout] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
+            tombstones.installations[logout] = try row.decode(2, as: Timestamp.self)
         }
         var choices = Dictionary(uniqueKeysWithValues: users.values.map { ($0, TopicChoices()) })
         for user in try results.removeFirst().map(RememberedUser.init) {
@@ -70,7 +70,7 @@ package struct RegistrationGuards {
     private func decodeSession(_ row: PostgresRow, into tombstones: inout Tombstones) throws {
         let id = try SessionID(row.decode(0))
         let session = Tombstones.Session(app: app, sessionID: id)
-        tombstones.endedSessions[session] = try row.decode(1, as: PostgresTimestamp?.self).map(Timestamp.init)
+        tombstones.endedSessions[session] = try row.decode(1, as: Timestamp?.self)
         tombstones.keptSessions[session] = try row.decode(2)
         guard let userID = try row.decode(3, as: [UInt8]?.self).flatMap({ users[$0] }) else { return }
         tombstones.leftSessions[.init(app: app, sessionID: id, userID: userID)] = try row.decode(4)
@@ -120,7 +120,7 @@ extension PostgresUserStore {
         try await resources.storing(app) {
             let checks = CredentialChecks([(credential, key, tombstones)], in: app)
             let results = try await resources.postgres.read([RegistrationStatements.time()] + checks.statements)
-            let now = Timestamp(try results[0][0].decode(0, as: PostgresTimestamp.self))
+            let now = try results[0][0].decode(0, as: Timestamp.self)
             return try !checks.refusals(results[1...], at: now).isEmpty
         }
     }

@@ -44,7 +44,7 @@ struct RegistrationLookUp: BatchedRead {
     /// - Parameter row: of an installation that exists.
     private static func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Finding {
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
-        let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
+        let boundIssuedAt = try row.decode(13, as: Timestamp?.self)
         guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt),
             !sent.claim.needsProof(isOwned: !row.isNull(6))
         else { return .contested(row) }
@@ -110,7 +110,7 @@ extension RegistrationLookUp.Finding {
             RegistrationFinding.Bound(
                 generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
                 cell: try row.decode(9), sessionExpiresAt: sessionExpiresAt,
-                lastSeenAt: Timestamp(try row.decode(3)), topics: try row.choices(at: 18),
+                lastSeenAt: try row.decode(3), topics: try row.choices(at: 18),
                 hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: same != nil,
                 expiredTokens: same?.expired, readAt: now))
     }
@@ -131,7 +131,7 @@ extension PostgresRow {
     }
 
     fileprivate var sessionExpiresAt: Timestamp? {
-        get throws { try decode(10, as: PostgresTimestamp?.self).map(Timestamp.init) }
+        get throws { try decode(10, as: Timestamp?.self) }
     }
 
     fileprivate func outcomeIfUnchanged(

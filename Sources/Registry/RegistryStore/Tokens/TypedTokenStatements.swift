@@ -56,8 +56,8 @@ package enum TypedTokenStatements {
         let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
         let provider: Provider = try reader.nextLabel()
         let (text, sha256) = (try Token(reader.next(), of: provider), try reader.next([UInt8].self))
-        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.nextTime())
-        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.nextTime())
+        let (receivedAt, expiresAt) = (try reader.next(Timestamp.self), try reader.next(Timestamp?.self))
+        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.next(Timestamp?.self))
         let token = TypedToken(
             key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt,
             heldAt: isHeld ? heldAt ?? receivedAt : nil)

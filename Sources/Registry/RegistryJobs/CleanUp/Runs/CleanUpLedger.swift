@@ -113,9 +113,8 @@ struct CleanUpLedger {
         try session.execute(CleanUpLedgerStatements.runs(Int64(limit))).map { row in
             CleanUpRun(
                 id: try row.decode(0), undoes: try row.decode(1), apps: try row.decode(2),
-                startedAt: Timestamp(try row.decode(3, as: PostgresTimestamp.self)),
-                finishedAt: try row.decode(4, as: PostgresTimestamp?.self).map { Timestamp($0) },
-                outcome: try row.decode(5), counts: try CleanUpCounts(row, from: 7), restored: try row.decode(6))
+                startedAt: try row.decode(3), finishedAt: try row.decode(4), outcome: try row.decode(5),
+                counts: try CleanUpCounts(row, from: 7), restored: try row.decode(6))
         }
     }
 }

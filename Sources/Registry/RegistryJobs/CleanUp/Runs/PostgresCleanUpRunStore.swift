@@ -33,9 +33,8 @@ extension RecordedCleanUp {
     fileprivate init(_ row: PostgresRow) throws {
         self.init(
             number: try row.decode(0), undoes: try row.decode(1), scope: try row.decode(2),
-            startedAt: Timestamp(try row.decode(3, as: PostgresTimestamp.self)),
-            finishedAt: try row.decode(4, as: PostgresTimestamp?.self).map { Timestamp($0) },
-            outcome: try row.decode(5), maxShare: try row.decode(6),
+            startedAt: try row.decode(3), finishedAt: try row.decode(4), outcome: try row.decode(5),
+            maxShare: try row.decode(6),
             upkeep: Upkeep(
                 tombstones: try row.decode(7), partitionsMade: try row.decode(8), partitionsDropped: try row.decode(9),
                 historyRemoved: try row.decode(10)),

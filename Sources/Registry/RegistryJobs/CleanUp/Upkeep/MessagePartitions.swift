@@ -43,9 +43,7 @@ enum MessagePartitions {
         }
 
         private func mayBeValid(_ partition: PostgresRow) throws -> Bool {
-            let start: PostgresTimestamp = try partition.decode(1)
-            let end: PostgresTimestamp = try partition.decode(2)
-            let numbers = [start, end].map { MessageNumber(createdAt: Timestamp($0)).rawValue }
+            let numbers = try [1, 2].map { MessageNumber(createdAt: try partition.decode($0)).rawValue }
             return try session.execute(
                 MessagePartitionStatements.isValid(numbers[0], numbers[1], asOf.postgres))[0].decode(0)
         }

@@ -29,7 +29,7 @@ package struct RollUpRecording {
     private func record(_ reading: CubeReading, _ layers: [Int32], of day: CalendarDay) -> Steps<Void> {
         .send(reading.statements + [RollUpHistoryStatements.recorded(app.rawValue, day.description)]) { results in
             if let row = results[results.count - 1].first {
-                let known = Timestamp(try row.decode(0, as: PostgresTimestamp.self))
+                let known = try row.decode(0, as: Timestamp.self)
                 guard reading.moment.asOf.distance(to: day.end) < known.distance(to: day.end) else { return .end(()) }
             }
             var reading = reading
