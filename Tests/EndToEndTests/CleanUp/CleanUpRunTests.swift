@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Glibc
 import PostgresClient
 import RegistryTestSupport

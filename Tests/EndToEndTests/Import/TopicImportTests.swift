@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import RegistryTestSupport
 import Testing
 

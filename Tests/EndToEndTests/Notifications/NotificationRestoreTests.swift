@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import PostgresClient
 import RegistryTestSupport
 import Testing

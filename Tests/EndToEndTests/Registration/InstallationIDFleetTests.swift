@@ -1,5 +1,4 @@
 import Basics
-import EmbeddedPostgres
 import Foundation
 import PostgresClient
 import RegistryTestSupport

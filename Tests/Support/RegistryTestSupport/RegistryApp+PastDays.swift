@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import PostgresClient
 
 extension RegistryApp {

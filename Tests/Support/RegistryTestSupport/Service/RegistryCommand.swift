@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 
 /// One run of the command `push-registry`: the binary that was built with the tests, or the one that
