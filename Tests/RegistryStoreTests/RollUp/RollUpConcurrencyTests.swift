@@ -115,7 +115,7 @@ struct RollUpConcurrencyTests {
             try await stores.fold(7)
             round += 1
             if round % 3 == 0 { try await stores.passMark() }
-            if round % 10 == 0 { try await RollUpPreparation(postgres: stores.postgres).run() }
+            if round % 10 == 0 { try await RollUpFolder(LoopResources(postgres: stores.postgres)).prepare() }
         }
     }
 

@@ -86,7 +86,7 @@ struct RollUpRepairTests {
         _ = try await RollUpRebuild(stores.configuration).run()
         try await stores.expectExact()
         #expect(try await stores.brokenRollUp().isEmpty)
-        try await RollUpPreparation(postgres: stores.postgres).run()
+        try await RollUpFolder(LoopResources(postgres: stores.postgres)).prepare()
         try await stores.expectExact()
         #expect(try await stores.brokenRollUp().isEmpty)
         #expect(try await stores.count("SELECT count(*) FROM known_time_zone WHERE name = 'Mars/Olympus'") == 0)
@@ -99,17 +99,17 @@ struct RollUpRepairTests {
         _ = try await stores.sql(remove)
         try await stores.change("UPDATE installation SET time_zone_offset = 7200")
         #expect(try await stores.count("SELECT max(time_zone_offset) FROM rollup_cell") == 7200)
-        let preparation = RollUpPreparation(postgres: stores.postgres)
+        let folder = RollUpFolder(LoopResources(postgres: stores.postgres))
         for isBroken in [true, false] {
             let names: [PostgresSQL] = isBroken ? ["rollup_cell", "away"] : ["away", "rollup_cell"]
             _ = try await stores.sql(
                 PostgresStatement("ALTER TABLE \(sql: names[0]) RENAME TO \(sql: names[1])"))
             if isBroken {
-                await #expect(throws: PostgresError.self) { try await preparation.run() }
+                await #expect(throws: PostgresError.self) { try await folder.prepare() }
                 #expect(try await stores.count("SELECT count(*) FROM changed_time_zone") == 1)
             } else {
                 #expect(try await stores.brokenRollUp() == ["rollup-cells"])
-                try await preparation.run()
+                try await folder.prepare()
             }
         }
         #expect(try await stores.brokenRollUp() == [])
