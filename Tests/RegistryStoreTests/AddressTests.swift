@@ -81,8 +81,7 @@ struct AddressTests {
                 isDone.set()
                 #expect(try await count > 0)
             }
-            try await stores[0].expectOneHolderOfEachToken()
-            try await stores[0].expectCompleteHistory()
+            try await stores[0].expectIntact()
             #expect(try await stores[0].count("SELECT count(*) FROM token_event WHERE reason = 'respelled'") > 0)
         }
     }

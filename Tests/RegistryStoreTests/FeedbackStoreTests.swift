@@ -7,177 +7,162 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Feedback is applied whole, in few round trips, and never against a registration that came after (R9)")
+@Suite("Feedback is applied whole, in few round trips, and never against a registration that came after (R9)", .stores)
 struct FeedbackStoreTests {
+    private let stores = TestStores.lent!
     private let token = "aaaaaaaaaaaaaaaa"
 
     /// A registration marks the installation between reading and writing (R5): no order of the two leaves it as it is
     /// marked and unregistered.
     @Test func markedInstallation_isRetired_whenItIsMarkedWhileTheFeedbackWaits() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("old", token: token)
-            try await stores.waitTwoDays()
-            let counts = try await stores.postgres.withTransaction { registration in
-                _ = try await registration.execute(
-                    "UPDATE installation SET probably_replaced_by = 'new', revision = revision + 1")
-                async let counts = stores.judge([token])
-                try await stores.waitForBlockedSession()
-                try await registration.commit()
-                return try await counts
-            }
-            #expect(counts[.unregistered] == 1)
-            #expect(try await stores.installation("old")?.state == .superseded)
-            try await stores.expectIntact()
+        try await stores.register("old", token: token)
+        try await stores.waitTwoDays()
+        let counts = try await stores.postgres.withTransaction { registration in
+            _ = try await registration.execute(
+                "UPDATE installation SET probably_replaced_by = 'new', revision = revision + 1")
+            async let counts = stores.judge([token])
+            try await stores.waitForBlockedSession()
+            try await registration.commit()
+            return try await counts
         }
+        #expect(counts[.unregistered] == 1)
+        #expect(try await stores.installation("old")?.state == .superseded)
+        try await stores.expectIntact()
     }
 
     /// Retiring, judging and taking over the same eight tokens, by ids and by tokens, in any order.
     @Test func feedback_agreesWithTakeovers_whoeverComesFirst() async throws {
-        try await TestStores.with { stores in
-            let tokens = (0..<8).map { "aaaaaaaaaaaaaaa\($0)" }
-            for round in 0..<40 {
-                for (number, token) in tokens.enumerated() {
-                    try await stores.register("phone-\(number)", token: token, as: "alice", keychain: "k-\(number)")
-                }
-                // A second installation of the same device, which marks the first one.
-                for number in 0..<4 {
-                    let fresh = "bbbbbbbbbb" + String(100_000 + round * 8 + number)
-                    try await stores.register("new-\(round)-\(number)", token: fresh, keychain: "k-\(number)")
-                }
-                try await stores.waitTwoDays()
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for number in tokens.indices {
-                        group.addTask {
-                            try await stores.register("thief-\(round % 3)-\(number)", token: tokens[7 - number])
-                        }
-                    }
-                    for _ in 0..<3 { group.addTask { _ = try await stores.judge(tokens.shuffled()) } }
-                    group.addTask {
-                        let items = try tokens.indices.shuffled().map { number in
-                            FeedbackItem(
-                                installID: try InstallID("phone-\(number)"), provider: .apns, addresses: [],
-                                reason: "BadDeviceToken")
-                        }
-                        _ = try await stores.feedback.apply(
-                            Feedback(of: stores.app, items: items, actor: "sender:test"))
-                    }
-                    try await group.waitForAll()
-                }
+        let tokens = (0..<8).map { "aaaaaaaaaaaaaaa\($0)" }
+        for round in 0..<40 {
+            for (number, token) in tokens.enumerated() {
+                try await stores.register("phone-\(number)", token: token, as: "alice", keychain: "k-\(number)")
             }
-            try await stores.expectIntact()
+            // A second installation of the same device, which marks the first one.
+            for number in 0..<4 {
+                let fresh = "bbbbbbbbbb" + String(100_000 + round * 8 + number)
+                try await stores.register("new-\(round)-\(number)", token: fresh, keychain: "k-\(number)")
+            }
+            try await stores.waitTwoDays()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in tokens.indices {
+                    group.addTask {
+                        try await stores.register("thief-\(round % 3)-\(number)", token: tokens[7 - number])
+                    }
+                }
+                for _ in 0..<3 { group.addTask { _ = try await stores.judge(tokens.shuffled()) } }
+                group.addTask {
+                    let items = try tokens.indices.shuffled().map { number in
+                        FeedbackItem(
+                            installID: try InstallID("phone-\(number)"), provider: .apns, addresses: [],
+                            reason: "BadDeviceToken")
+                    }
+                    _ = try await stores.feedback.apply(
+                        Feedback(of: stores.app, items: items, actor: "sender:test"))
+                }
+                try await group.waitForAll()
+            }
         }
+        try await stores.expectIntact()
     }
 
     /// The token goes to another row between reading and writing.
     @Test func token_isJudgedWhereItIs_whenItMovesWhileTheFeedbackWaits() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("old", token: token)
-            try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
-            try await stores.waitTwoDays()
-            let counts = try await stores.postgres.withTransaction { takeover in
-                _ = try await takeover.execute(stores.takeover(of: token))
-                async let counts = stores.judge([token])
-                try await stores.waitForBlockedSession()
-                try await takeover.commit()
-                return try await counts
-            }
-            #expect(counts[.unregistered] == 1)
-            #expect(try await stores.installation("new")?.state == .unregistered)
-            #expect(try await stores.installation("old")?.state == .superseded)
+        try await stores.register("old", token: token)
+        try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
+        try await stores.waitTwoDays()
+        let counts = try await stores.postgres.withTransaction { takeover in
+            _ = try await takeover.execute(stores.takeover(of: token))
+            async let counts = stores.judge([token])
+            try await stores.waitForBlockedSession()
+            try await takeover.commit()
+            return try await counts
         }
+        #expect(counts[.unregistered] == 1)
+        #expect(try await stores.installation("new")?.state == .unregistered)
+        #expect(try await stores.installation("old")?.state == .superseded)
     }
 
     /// The token goes from one row to another, of which a statement that waits for the first one's lock sees neither.
     @Test func token_isNotUnknown_whenItMovesWhileTheFeedbackWaitsForALock() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("old", token: token)
-            try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
-            try await stores.waitTwoDays()
-            let feedback = Feedback(of: stores.app, items: [try stores.item(token)], actor: "sender:test")
-            let counts = try await stores.postgres.withTransaction { takeover in
-                _ = try await takeover.execute(stores.takeover(of: token))
-                async let counts = stores.feedback.applyLocked(feedback)
-                try await stores.waitForBlockedSession()
-                try await takeover.commit()
-                return try await counts
-            }
-            #expect(counts[.unregistered] == 1 && counts[.unknown] == 0)
-            #expect(try await stores.installation("new")?.state == .unregistered)
+        try await stores.register("old", token: token)
+        try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
+        try await stores.waitTwoDays()
+        let feedback = Feedback(of: stores.app, items: [try stores.item(token)], actor: "sender:test")
+        let counts = try await stores.postgres.withTransaction { takeover in
+            _ = try await takeover.execute(stores.takeover(of: token))
+            async let counts = stores.feedback.applyLocked(feedback)
+            try await stores.waitForBlockedSession()
+            try await takeover.commit()
+            return try await counts
         }
+        #expect(counts[.unregistered] == 1 && counts[.unknown] == 0)
+        #expect(try await stores.installation("new")?.state == .unregistered)
     }
 
     /// A read locks no row: feedback that changes nothing waits for no lock.
     @Test func feedback_waitsForNoLock_whenItChangesNothing() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("phone", token: token)
-            let sent = try #require(try await stores.installation("phone")?.lastSeenAt)
-            let counts = try await stores.postgres.withTransaction { registration in
-                _ = try await registration.execute(
-                    "UPDATE installation SET generation = generation + 1, revision = revision + 1")
-                return try await stores.judge([token], at: sent)
-            }
-            #expect(counts[.outdated] == 1)
+        try await stores.register("phone", token: token)
+        let sent = try #require(try await stores.installation("phone")?.lastSeenAt)
+        let counts = try await stores.postgres.withTransaction { registration in
+            _ = try await registration.execute(
+                "UPDATE installation SET generation = generation + 1, revision = revision + 1")
+            return try await stores.judge([token], at: sent)
         }
+        #expect(counts[.outdated] == 1)
     }
 
     /// An item without a time gets the time of its receipt, however long it waits.
     @Test func feedback_isAsOldAsItsReceipt_whenItHadToWait() async throws {
-        try await TestStores.with { stores in
-            let arrivedAt = ContinuousClock.now
-            try await stores.register("phone", token: token)
-            let feedback = Feedback(
-                of: stores.app, items: [try stores.item(token)], actor: "sender:test", arrivedAt: arrivedAt)
-            #expect(try await stores.feedback.apply(feedback)[.outdated] == 1)
-            #expect(try await stores.judge([token])[.suspect] == 1)
-        }
+        let arrivedAt = ContinuousClock.now
+        try await stores.register("phone", token: token)
+        let feedback = Feedback(
+            of: stores.app, items: [try stores.item(token)], actor: "sender:test", arrivedAt: arrivedAt)
+        #expect(try await stores.feedback.apply(feedback)[.outdated] == 1)
+        #expect(try await stores.judge([token])[.suspect] == 1)
     }
 
     /// As the rules have it, though most of an event is written from the installation's row.
     @Test func events_areThoseOfTheRules_whateverTheStepsWere() async throws {
-        try await TestStores.with { stores in
-            let tokens = ["dead", "doubtful", "both", "old"].map { String(hex: TestStores.sha256(Array($0.utf8))) }
-            for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
-                try await stores.register(name, token: token, as: "alice", keychain: name == "old" ? "k" : nil)
-            }
-            try await stores.register("new", token: token, keychain: "k")
-            try await stores.waitTwoDays()
-            let words = [
-                ("Unregistered", 0), ("BadDeviceToken", 1), ("BadDeviceToken", 2), ("Unregistered", 2),
-                ("Unregistered", 3),
-            ]
-            let items = try words.map { try stores.item(tokens[$0.1], $0.0) }
-            let counts = try await stores.feedback.apply(Feedback(of: stores.app, items: items, actor: "sender:test"))
-            #expect(counts[.unregistered] == 3 && counts[.suspect] == 2)
-            let due = [
-                "dead": ["unregistered tokenDead 1"], "doubtful": ["suspect tokenRefused 1"],
-                "both": ["unregistered tokenDead 2", "suspect tokenRefused 1"], "old": ["superseded reinstalled 1"],
-            ]
-            for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
-                let page = try #require(try await stores.events.events(of: stores.key(name), before: nil, limit: 9))
-                let begin = try #require(page.events.last?.generationAfter)
-                let events = page.events.dropLast()
-                #expect(events.map { "\($0.kind) \($0.reason) \(($0.generationAfter ?? 0) - begin)" } == due[name])
-                #expect(
-                    events.allSatisfy {
-                        $0.generationBefore == $0.generationAfter.map { $0 - 1 } && $0.state == $0.kind
-                    })
-                #expect(events.allSatisfy { $0.userID == "alice" && $0.previousUserID == "alice" })
-                #expect(events.allSatisfy { $0.tokenSHA256 == TestStores.sha256(Array(token.utf8)) })
-                #expect(events.allSatisfy { $0.actor == "sender:test" && $0.provider == "apns" })
-            }
-            try await stores.expectIntact()
+        let tokens = ["dead", "doubtful", "both", "old"].map { String(hex: TestStores.sha256(Array($0.utf8))) }
+        for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
+            try await stores.register(name, token: token, as: "alice", keychain: name == "old" ? "k" : nil)
         }
+        try await stores.register("new", token: token, keychain: "k")
+        try await stores.waitTwoDays()
+        let words = [
+            ("Unregistered", 0), ("BadDeviceToken", 1), ("BadDeviceToken", 2), ("Unregistered", 2),
+            ("Unregistered", 3),
+        ]
+        let items = try words.map { try stores.item(tokens[$0.1], $0.0) }
+        let counts = try await stores.feedback.apply(Feedback(of: stores.app, items: items, actor: "sender:test"))
+        #expect(counts[.unregistered] == 3 && counts[.suspect] == 2)
+        let due = [
+            "dead": ["unregistered tokenDead 1"], "doubtful": ["suspect tokenRefused 1"],
+            "both": ["unregistered tokenDead 2", "suspect tokenRefused 1"], "old": ["superseded reinstalled 1"],
+        ]
+        for (name, token) in zip(["dead", "doubtful", "both", "old"], tokens) {
+            let page = try #require(try await stores.events.events(of: stores.key(name), before: nil, limit: 9))
+            let begin = try #require(page.events.last?.generationAfter)
+            let events = page.events.dropLast()
+            #expect(events.map { "\($0.kind) \($0.reason) \(($0.generationAfter ?? 0) - begin)" } == due[name])
+            #expect(
+                events.allSatisfy {
+                    $0.generationBefore == $0.generationAfter.map { $0 - 1 } && $0.state == $0.kind
+                })
+            #expect(events.allSatisfy { $0.userID == "alice" && $0.previousUserID == "alice" })
+            #expect(events.allSatisfy { $0.tokenSHA256 == TestStores.sha256(Array(token.utf8)) })
+            #expect(events.allSatisfy { $0.actor == "sender:test" && $0.provider == "apns" })
+        }
+        try await stores.expectIntact()
     }
 
     @Test func tenThousandItems_areCountedOnce_each() async throws {
-        try await TestStores.with { stores in
-            try await stores.register("phone", token: token)
-            try await stores.waitTwoDays()
-            let items = [token] + (0..<9_998).map { "bbbbbbbbbbbb" + String($0 + 10_000) } + [token]
-            let counts = try await stores.judge(items)
-            #expect(counts[.unregistered] == 1 && counts[.unknown] == 9_998 && counts[.ignored] == 1)
-            #expect(FeedbackOutcome.allCases.reduce(0) { $0 + counts[$1] } == items.count)
-        }
+        try await stores.register("phone", token: token)
+        try await stores.waitTwoDays()
+        let items = [token] + (0..<9_998).map { "bbbbbbbbbbbb" + String($0 + 10_000) } + [token]
+        let counts = try await stores.judge(items)
+        #expect(counts[.unregistered] == 1 && counts[.unknown] == 9_998 && counts[.ignored] == 1)
+        #expect(FeedbackOutcome.allCases.reduce(0) { $0 + counts[$1] } == items.count)
     }
 }
 

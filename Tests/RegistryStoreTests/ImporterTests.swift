@@ -7,8 +7,10 @@ import Testing
 @testable import RegistryJobs
 @testable import RegistryStore
 
-@Suite("An import writes what a registration writes, and takes no token from its holder")
+@Suite("An import writes what a registration writes, and takes no token from its holder", .stores)
 struct ImporterTests {
+    private let stores = TestStores.lent!
+
     /// As `TestStores.register` sends it.
     private func line(
         _ installID: String, token: String, user: String? = nil, session: String? = nil, seenAt: String? = nil,
@@ -33,15 +35,13 @@ struct ImporterTests {
     }
 
     @Test func token_isTaken_whenNobodyHoldsItAnyMore() async throws {
-        try await TestStores.with { stores in
-            let token = "aaaaaaaaaaaaaaaa"
-            try await stores.register("old", token: token)
-            try await stores.register("old", token: "bbbbbbbbbbbbbbbb")
-            let counts = try await load([line("new", token: token), line("other", token: token)], into: stores)
-            #expect(counts.imported == 1 && counts.skipped == 1)
-            #expect(try await load([line("thief", token: token)], into: stores).skipped == 1)
-            try await stores.expectIntact()
-        }
+        let token = "aaaaaaaaaaaaaaaa"
+        try await stores.register("old", token: token)
+        try await stores.register("old", token: "bbbbbbbbbbbbbbbb")
+        let counts = try await load([line("new", token: token), line("other", token: token)], into: stores)
+        #expect(counts.imported == 1 && counts.skipped == 1)
+        #expect(try await load([line("thief", token: token)], into: stores).skipped == 1)
+        try await stores.expectIntact()
     }
 
     /// The rows of all tables, without times of the import and without numbers that it draws.
@@ -73,117 +73,109 @@ struct ImporterTests {
 
     /// The import waits for a token; meanwhile the former life of one of its installations ends.
     @Test func event_comesAfterTheDeletion_thatWasWrittenDuringTheWait() async throws {
-        try await TestStores.with { stores in
-            let (first, second) = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
-            try await stores.register("phone", token: first)
-            let (app, token) = (stores.app.number.rawValue, stores.address(second).sha256)
-            try await stores.postgres.holding(
-                """
-                INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
-                VALUES (\(app), 'apns', \(token), 'nobody')
-                """
-            ) {
-                let counts = try await load([line("phone", token: second)], into: stores)
-                #expect(counts.imported == 1)
-            } meanwhile: { holder in
-                try await stores.installations.delete(
-                    Deletion(
-                        key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
-                _ = try await holder.execute("DELETE FROM token_holder WHERE install_id = 'nobody'")
-            }
-            let events = try await stores.column("SELECT event::text FROM token_event ORDER BY position, id")
-            #expect(events == ["registered", "deleted", "imported"])
+        let (first, second) = ("aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb")
+        try await stores.register("phone", token: first)
+        let (app, token) = (stores.app.number.rawValue, stores.address(second).sha256)
+        try await stores.postgres.holding(
+            """
+            INSERT INTO token_holder (app_id, provider, token_sha256, install_id)
+            VALUES (\(app), 'apns', \(token), 'nobody')
+            """
+        ) {
+            let counts = try await load([line("phone", token: second)], into: stores)
+            #expect(counts.imported == 1)
+        } meanwhile: { holder in
+            try await stores.installations.delete(
+                Deletion(
+                    key: stores.key("phone"), requester: .service, precondition: nil, actor: "service:test"))
+            _ = try await holder.execute("DELETE FROM token_holder WHERE install_id = 'nobody'")
         }
+        let events = try await stores.column("SELECT event::text FROM token_event ORDER BY position, id")
+        #expect(events == ["registered", "deleted", "imported"])
     }
 
     /// The second set has an installation that the registry has, so it is looked up.
     @Test func set_leadsToTheSameRows_whetherItIsExpectedToBeNewOrNot() async throws {
-        try await TestStores.with { stores in
-            let topics = try (1...2).map { number in
-                Topic(
-                    number: TopicNumber(Int32(number)), slug: try TopicSlug("t\(number)"),
-                    content: try Topic.Content(
-                        name: "t", description: nil, category: nil, isInByDefault: false, isLocked: false))
-            }
-            var lines = try (0..<40).map { number in
-                try line(
-                    "i-\(number)", token: "aaaaaaaa\(10_000_000 + number)",
-                    user: number % 4 == 0 ? nil : "u-\(number % 7)",
-                    session: number % 4 == 1 ? "s-\(number)" : nil, seenAt: "2026-11-01T00:00:00Z")
-            }
-            for number in lines.indices where number % 3 == 0 {
-                lines[number].topicChoices = TopicChoices(codes: [1, -2])
-            }
-            let catalogue = TopicCatalogue(topics)
-            #expect(try await load(lines, into: stores, catalogue).imported == lines.count)
-            let copied = try await rows(stores)
-            #expect(copied.count > lines.count * 3)
-            _ = try await stores.sql(
-                """
-                TRUNCATE installation, token_holder, installation_owner, token_event, rollup_delta
-                """)
-            #expect(try await load(Array(lines.prefix(1)), into: stores, catalogue).imported == 1)
-            let counts = try await load(lines + lines.suffix(1), into: stores, catalogue)
-            #expect(counts.imported == lines.count - 1 && counts.unchanged == 2)
-            let merged = try await rows(stores)
-            let difference = Set(merged).symmetricDifference(copied).sorted()
-            #expect(merged.count == copied.count && difference.isEmpty, "\(difference.prefix(4))")
+        let topics = try (1...2).map { number in
+            Topic(
+                number: TopicNumber(Int32(number)), slug: try TopicSlug("t\(number)"),
+                content: try Topic.Content(
+                    name: "t", description: nil, category: nil, isInByDefault: false, isLocked: false))
         }
+        var lines = try (0..<40).map { number in
+            try line(
+                "i-\(number)", token: "aaaaaaaa\(10_000_000 + number)",
+                user: number % 4 == 0 ? nil : "u-\(number % 7)",
+                session: number % 4 == 1 ? "s-\(number)" : nil, seenAt: "2026-11-01T00:00:00Z")
+        }
+        for number in lines.indices where number % 3 == 0 {
+            lines[number].topicChoices = TopicChoices(codes: [1, -2])
+        }
+        let catalogue = TopicCatalogue(topics)
+        #expect(try await load(lines, into: stores, catalogue).imported == lines.count)
+        let copied = try await rows(stores)
+        #expect(copied.count > lines.count * 3)
+        _ = try await stores.sql(
+            """
+            TRUNCATE installation, token_holder, installation_owner, token_event, rollup_delta
+            """)
+        #expect(try await load(Array(lines.prefix(1)), into: stores, catalogue).imported == 1)
+        let counts = try await load(lines + lines.suffix(1), into: stores, catalogue)
+        #expect(counts.imported == lines.count - 1 && counts.unchanged == 2)
+        let merged = try await rows(stores)
+        let difference = Set(merged).symmetricDifference(copied).sorted()
+        #expect(merged.count == copied.count && difference.isEmpty, "\(difference.prefix(4))")
     }
 
     /// A set that waits has locked thousands of rows, so it lets go of them and begins again.
     @Test func import_waitsForALock_onlyForSoLong() async throws {
         #expect(InstallationImporter.sessionSettings["lock_timeout"] != nil)
-        try await TestStores.with { stores in
-            try await stores.register("phone", token: "aaaaaaaaaaaaaaaa", as: "alice")
-            _ = try await stores.sql(
-                """
-                DO $$ BEGIN
-                    EXECUTE format(
-                        'ALTER ROLE %I IN DATABASE %I SET lock_timeout = 400', current_user, current_database());
-                END $$
-                """)
-            let lines = [try line("other", token: "bbbbbbbbbbbbbbbb", user: "alice")]
-            let waiting: PostgresStatement = """
-                SELECT max(xact_start) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-                """
-            let buckets = LockBuckets(users: [UserDigest.sha256(try UserID("alice"))], in: stores.app.number)
-            try await stores.postgres.holding(buckets.exclusive) {
-                let imported = try await load(lines, into: stores).imported
-                #expect(imported == 1)
-            } meanwhile: { _ in
-                let first = try await stores.sql(waiting)[0].decode(0, as: PostgresTimestamp?.self)
-                try await eventually {
-                    let last = try await stores.sql(waiting)[0].decode(0, as: PostgresTimestamp?.self)
-                    return last.map { $0 != first } ?? false
-                }
+        try await stores.register("phone", token: "aaaaaaaaaaaaaaaa", as: "alice")
+        _ = try await stores.sql(
+            """
+            DO $$ BEGIN
+                EXECUTE format(
+                    'ALTER ROLE %I IN DATABASE %I SET lock_timeout = 400', current_user, current_database());
+            END $$
+            """)
+        let lines = [try line("other", token: "bbbbbbbbbbbbbbbb", user: "alice")]
+        let waiting: PostgresStatement = """
+            SELECT max(xact_start) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+            """
+        let buckets = LockBuckets(users: [UserDigest.sha256(try UserID("alice"))], in: stores.app.number)
+        try await stores.postgres.holding(buckets.exclusive) {
+            let imported = try await load(lines, into: stores).imported
+            #expect(imported == 1)
+        } meanwhile: { _ in
+            let first = try await stores.sql(waiting)[0].decode(0, as: PostgresTimestamp?.self)
+            try await eventually {
+                let last = try await stores.sql(waiting)[0].decode(0, as: PostgresTimestamp?.self)
+                return last.map { $0 != first } ?? false
             }
         }
     }
 
     @Test func data_isIntact_whenTheSameInstallationsRegisterMeanwhile() async throws {
-        try await TestStores.with { stores in
-            for round in 0..<10 {
-                let ids = (0..<20).map { "i-\(round)-\($0)" }
-                let tokens = (0..<20).map { "aaaaaaaa" + String(10_000_000 + round * 20 + $0) }
-                let lines = try zip(ids, tokens).map { try line($0, token: $1, user: "alice") }
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for _ in 0..<2 {
-                        group.addTask {
-                            let counts = try await load(lines.shuffled(), into: stores)
-                            #expect(counts.imported + counts.unchanged + counts.skipped == 20)
-                        }
+        for round in 0..<10 {
+            let ids = (0..<20).map { "i-\(round)-\($0)" }
+            let tokens = (0..<20).map { "aaaaaaaa" + String(10_000_000 + round * 20 + $0) }
+            let lines = try zip(ids, tokens).map { try line($0, token: $1, user: "alice") }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 {
+                    group.addTask {
+                        let counts = try await load(lines.shuffled(), into: stores)
+                        #expect(counts.imported + counts.unchanged + counts.skipped == 20)
                     }
-                    for number in 0..<20 {
-                        group.addTask {
-                            try await stores.register(ids[number], token: tokens[19 - number], as: "alice")
-                        }
-                    }
-                    try await group.waitForAll()
                 }
-                #expect(try await stores.sql("SELECT FROM installation").count >= (round + 1) * 10)
+                for number in 0..<20 {
+                    group.addTask {
+                        try await stores.register(ids[number], token: tokens[19 - number], as: "alice")
+                    }
+                }
+                try await group.waitForAll()
             }
-            try await stores.expectIntact()
+            #expect(try await stores.sql("SELECT FROM installation").count >= (round + 1) * 10)
         }
+        try await stores.expectIntact()
     }
 }

@@ -22,8 +22,7 @@ struct LeftSessionTests {
                 let logout = Logout(
                     key: key, requester: .user(owner, credentialIssuedAt: nil), keepsAnonymous: false,
                     precondition: nil, actor: "service:test")
-                let writer = LogoutWriter(postgres: store.pool)
-                _ = try await writer.write([logout], .alone)[0].get()
+                _ = try await store.pool.withTransaction { try await Logout.write([logout], .alone, $0) }[0].get()
             case .deletion:
                 try await PostgresInstallationStore(store.resources).delete(
                     Deletion(key: key, requester: .service, precondition: nil, actor: "service:test"))

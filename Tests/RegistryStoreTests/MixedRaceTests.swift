@@ -30,9 +30,7 @@ struct MixedRaceTests {
             }
             isDone.set()
             let events = try await followed
-            try await services[0].store.expectOneHolderOfEachToken()
-            try await services[0].store.expectCompleteHistory()
-            try await services[0].store.expectOwnersAgree()
+            try await services[0].store.expectIntact()
             let stored = try await services[0].store.count("SELECT count(*) FROM token_event")
             #expect(events.count == Int(stored) && Set(events.map(\.cursor.id)).count == events.count)
             var reached: [String: Int64] = [:]
@@ -283,19 +281,4 @@ final class Flag: Sendable {
     var isSet: Bool { state.withLock { $0 } }
 
     func set() { state.withLock { $0 = true } }
-}
-
-extension StoreUnderTest {
-    /// The user bound to an installation, by both tables.
-    fileprivate func expectOwnersAgree(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-        let unlike = try await strings(
-            """
-            SELECT coalesce(i.install_id, o.install_id) FROM (SELECT * FROM installation WHERE user_id IS NOT NULL) AS i
-            FULL JOIN (SELECT * FROM installation_owner WHERE left_at IS NULL) AS o
-                ON o.app_id = i.app_id AND o.user_id = i.user_id AND o.install_id = i.install_id
-                    AND o.session_id IS NOT DISTINCT FROM i.session_id
-            WHERE i.app_id IS NULL OR o.app_id IS NULL
-            """)
-        #expect(unlike.isEmpty, sourceLocation: sourceLocation)
-    }
 }

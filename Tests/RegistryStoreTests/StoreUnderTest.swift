@@ -6,7 +6,9 @@ import Logging
 import PostgresClient
 import PushRegistry
 import RegistryTestSupport
+import Testing
 
+@testable import RegistryJobs
 @testable import RegistryStore
 
 /// The store on an event loop of its own, and SQL beside it.
@@ -39,6 +41,15 @@ struct StoreUnderTest: Sendable {
 
     func count(_ statement: PostgresStatement) async throws -> Int64 {
         try await database.execute(statement)[0].decode(0)
+    }
+
+    /// - Parameter names: what the names of the invariants begin with.
+    func expectIntact(
+        _ names: [String] = ["token-holder", "owner", "event-"], sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        for invariant in Invariant.all where names.contains(where: invariant.name.hasPrefix) {
+            #expect(try await count(invariant.count) == 0, "\(invariant.name)", sourceLocation: sourceLocation)
+        }
     }
 }
 

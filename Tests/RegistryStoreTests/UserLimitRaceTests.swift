@@ -34,8 +34,7 @@ struct UserLimitRaceTests {
             #expect(counts == Array(repeating: "\(Self.limit)", count: 4))
             let superseded = try await services[0].count("SELECT count(*) FROM token_event WHERE reason = 'limit'")
             #expect(superseded > 0)
-            try await services[0].expectOneHolderOfEachToken()
-            try await services[0].expectCompleteHistory()
+            try await services[0].expectIntact()
         }
     }
 
@@ -66,8 +65,7 @@ struct UserLimitRaceTests {
                     try await group.waitForAll()
                 }
             }
-            try await services[0].expectOneHolderOfEachToken()
-            try await services[0].expectCompleteHistory()
+            try await services[0].expectIntact()
         }
     }
 

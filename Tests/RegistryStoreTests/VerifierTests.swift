@@ -4,8 +4,10 @@ import RegistryJobs
 import RegistryStore
 import Testing
 
-@Suite("The verifier finds what is broken, and nothing else")
+@Suite("The verifier finds what is broken, and nothing else", .stores)
 struct VerifierTests {
+    private let stores = TestStores.lent!
+
     /// SQL that breaks the data, the invariants that report it, and SQL that repairs it.
     private struct Damage {
         let done: PostgresStatement
@@ -20,41 +22,35 @@ struct VerifierTests {
     }
 
     @Test func damage_isFound_andNothingElseIsAccused() async throws {
-        try await TestStores.with { stores in
-            try await stores.prepare()
-            try await stores.expectBroken([])
-            for damage in Self.damages {
-                _ = try await stores.sql(damage.done)
-                try await stores.expectBroken(damage.broken)
-                _ = try await stores.sql(damage.undone)
-            }
-            try await stores.expectBroken([])
+        try await stores.prepare()
+        try await stores.expectBroken([])
+        for damage in Self.damages {
+            _ = try await stores.sql(damage.done)
+            try await stores.expectBroken(damage.broken)
+            _ = try await stores.sql(damage.undone)
         }
+        try await stores.expectBroken([])
     }
 
     @Test func token_isFoundTwice_whenItsKeyIsGone() async throws {
-        try await TestStores.with { stores in
-            try await stores.prepare()
-            _ = try await stores.sql("ALTER TABLE token_holder DROP CONSTRAINT token_holder_pkey")
-            try await stores.expectBroken(["token-index"])
-            _ = try await stores.sql(
-                """
-                UPDATE installation i SET token = o.token, token_sha256 = o.token_sha256 FROM installation o
-                WHERE i.install_id = 'b' AND o.install_id = 'c'
-                """)
-            try await stores.expectBroken(["token-index", "token-holder", "event-matches-row"])
-        }
+        try await stores.prepare()
+        _ = try await stores.sql("ALTER TABLE token_holder DROP CONSTRAINT token_holder_pkey")
+        try await stores.expectBroken(["token-index"])
+        _ = try await stores.sql(
+            """
+            UPDATE installation i SET token = o.token, token_sha256 = o.token_sha256 FROM installation o
+            WHERE i.install_id = 'b' AND o.install_id = 'c'
+            """)
+        try await stores.expectBroken(["token-index", "token-holder", "event-matches-row"])
     }
 
     @Test func report_countsAll_andShowsAFew() async throws {
-        try await TestStores.with { stores in
-            for number in 10..<30 { try await stores.register("i-\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            _ = try await stores.sql("UPDATE installation SET generation = 0, registration_generation = 0")
-            let report = try await RegistryVerifier(stores.configuration).verify()
-            let finding = try #require(report.findings.first { $0.invariant.name == "generation" })
-            #expect(finding.broken == 20 && finding.examples.count == 5)
-            #expect(report.installations == 20 && report.events == 20)
-        }
+        for number in 10..<30 { try await stores.register("i-\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+        _ = try await stores.sql("UPDATE installation SET generation = 0, registration_generation = 0")
+        let report = try await RegistryVerifier(stores.configuration).verify()
+        let finding = try #require(report.findings.first { $0.invariant.name == "generation" })
+        #expect(finding.broken == 20 && finding.examples.count == 5)
+        #expect(report.installations == 20 && report.events == 20)
     }
 
     private static func end(_ session: String, daysAgo days: Int32) -> PostgresStatement {

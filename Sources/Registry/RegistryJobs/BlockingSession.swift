@@ -37,7 +37,7 @@ extension RollUpFold {
 extension MessageFolder {
     /// Folds all changes of all apps, for the night job.
     static func foldAll(in session: PostgresSession) throws {
-        try session.execute(PostgresStatement(MessageSumStatements.waiting)).forEachApp { app in
+        try session.execute(MessageSumStatements.waiting()).forEachApp { app in
             while try session.execute(MessageSumStatements.fold(app.rawValue, batch))[0].decode(0) as Int >= batch {
                 try session.checkCancellation()
             }

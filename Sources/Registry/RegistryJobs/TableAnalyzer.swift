@@ -23,7 +23,7 @@ public struct TableAnalyzer: Sendable {
 
     /// Analyzes grown tables, if the role may: a role that does not own the tables leaves them to autovacuum.
     func analyze() async throws {
-        for row in try await postgres.execute(PostgresStatement(GrowthStatements.grown)) {
+        for row in try await postgres.execute(GrowthStatements.grown()) {
             _ = try await postgres.execute(GrowthStatements.analyze(try row.decode(0), columns: try row.decode(1)))
         }
     }

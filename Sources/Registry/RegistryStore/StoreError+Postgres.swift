@@ -30,7 +30,7 @@ extension StoreError {
 }
 
 /// Runs `body`. Every error is thrown as a `StoreError`, but a refusal as itself.
-func storing<Value, Refusal: Error>(
+package func storing<Value, Refusal: Error>(
     refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
 ) async throws -> Value {
     do {
@@ -65,4 +65,79 @@ extension Error {
         default: false
         }
     }
+}
+
+/// Another transaction changed a row between this transaction's read and its lock. This transaction starts over.
+struct LostRace: Error {}
+
+extension Error {
+    /// Whether another transaction won a race: this one was rolled back and is tried again. A failed check divides by
+    /// zero (22012, `RegistrationStatements.checkOrder`). An internal error (XX000) other than `isOfCopyToNode` is no
+    /// race: it may be a damaged page.
+    package var isLostRace: Bool {
+        if self is LostRace { return true }
+        guard let error = self as? PostgresError else { return false }
+        switch error.kind {
+        case .deadlock, .serializationFailure, .uniqueViolation: return true
+        default: return error.isOfCopyToNode || error.sqlState == "22012"
+        }
+    }
+
+    package var isLockTimeout: Bool { (self as? PostgresError)?.kind == .lockTimeout }
+}
+
+extension PostgresError {
+    /// Whether Citus copied rows to a node and the node refused one of them, probably a duplicate key. Citus then
+    /// reports an internal error with the node's message, in the node's language.
+    var isOfCopyToNode: Bool { sqlState == "XX000" && serverFunction == "ReportCopyError" }
+}
+
+extension PostgresClient {
+    /// Runs a transaction, and again where it lost a race.
+    nonisolated func withTransaction<Value>(
+        attemptsMax: Int, _ body: (PostgresTransaction) async throws -> Value
+    ) async throws -> Value {
+        for _ in 1..<attemptsMax {
+            do {
+                return try await withTransaction(.readCommitted, body)
+            } catch let error where error.isLostRace {
+                continue
+            }
+        }
+        return try await withTransaction(.readCommitted, body)
+    }
+
+    /// Executes statements as one transaction, in one trip.
+    nonisolated func execute(
+        _ statements: [PostgresStatement], _ patience: LockPatience
+    ) async throws -> [PostgresResult] {
+        let first = LockTimeoutStatements.of(patience)
+        let results = try await withTransaction { try await $0.commit(after: first + statements) }
+        return Array(results.dropFirst(first.count))
+    }
+}
+
+extension PostgresTransaction {
+    /// Sends a unit whose statements, and those of later units, wait for locks.
+    func execute(_ unit: [PostgresStatement], _ patience: LockPatience) async throws -> [PostgresResult] {
+        let first = LockTimeoutStatements.of(patience)
+        return Array(try await execute(first + unit).dropFirst(first.count))
+    }
+}
+
+/// How long the statements of a transaction wait for a lock.
+enum LockTimeoutStatements {
+    /// No statement for a wait that the session's setting limits.
+    static func of(_ patience: LockPatience) -> [PostgresStatement] {
+        switch patience {
+        case .batch: []
+        case .probe: [probe]
+        case .alone: [alone]
+        }
+    }
+
+    /// Writes of a batch that met a locked row: waits for a lock only briefly.
+    private static let probe: PostgresStatement = "SET LOCAL lock_timeout = '5ms'"
+    /// Writes that met a locked row: waits for a lock, outside of a batch.
+    private static let alone: PostgresStatement = "SET LOCAL lock_timeout = '5s'"
 }

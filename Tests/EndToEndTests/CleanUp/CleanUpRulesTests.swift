@@ -9,108 +9,68 @@ extension EndToEnd {
         .serialized
     )
     struct CleanUpRulesTests {
-        @Test(arguments: [("61 days", "stale"), ("59 days", "active")])
-        func installation_isStale_whenUnseenForLongerThanItsProviderAllows(age: String, state: String) async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone")
-            try await app.age("phone", by: age)
-            try await app.cleanUp()
-            #expect(try await app.state("phone") == state)
-        }
-
-        @Test func staleness_dependsOnTheProvider() async throws {
+        /// The installations are on either side of each limit.
+        @Test func installations_areRetired_onceTheirTimeIsOver_andNotBefore() async throws {
             let app = try await NightApp.make(policy: ["staleAfter": ["fcm": "P10D"]])
-            try await app.register("phone", provider: "fcm")
-            try await app.register("tablet")
-            for installID in ["phone", "tablet"] { try await app.age(installID, by: "11 days") }
-            try await app.cleanUp()
-            #expect(try await app.state("phone") == "stale")
-            #expect(try await app.state("tablet") == "active")
-        }
-
-        @Test func stale_isRecorded_untilTheNextRegistration() async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone")
-            try await app.age("phone", by: "61 days")
-            try await app.cleanUp()
-            let event = try #require(try await app.registry.events(of: "phone").last)
-            #expect(event.event == "stale" && event.reason == "unseen" && event.actor == "job:cleanup")
-            #expect(event.userID == "alice" && event.generationAfter == event.generationBefore + 1)
-            try await app.register("phone")
-            #expect(try await app.state("phone") == "active")
-        }
-
-        @Test(arguments: [("8 days", "superseded"), ("6 days", "active")])
-        func replaced_losesItsToken_whenSilentForTheGrace(age: String, state: String) async throws {
-            let app = try await NightApp.make()
-            try await app.register("old", keychain: "k")
-            try await app.register("new", keychain: "k")
-            try await app.age("old", by: age)
-            try await app.cleanUp()
-            #expect(try await app.state("old") == state)
-            #expect(
-                try await app.registry.holders(of: SampleRegistration.token("old")).isEmpty == (state == "superseded"))
-            #expect(try await app.state("new") == "active")
-            if state == "superseded" {
-                #expect(try await app.registry.events(of: "old").last?.reason == "reinstalled")
+            func add(
+                _ installID: String, provider: String = "apns", keychain: String? = nil, session: String? = nil,
+                age: String? = nil
+            ) async throws {
+                try await app.register(installID, provider: provider, keychain: keychain, session: session)
+                if let age { try await app.age(installID, by: age) }
             }
-        }
-
-        @Test(arguments: [("8 days", "unregistered"), ("6 days", "suspect")])
-        func suspect_isUnregistered_whenSilentForTheGrace(age: String, state: String) async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone")
-            try await app.suspect("phone")
-            try await app.age("phone", by: age)
+            for days in [59, 61] { try await add("unseen-\(days)", age: "\(days) days") }
+            for days in [9, 11] { try await add("fcm-\(days)", provider: "fcm", age: "\(days) days") }
+            for days in [6, 8] {
+                try await add("replaced-\(days)", keychain: "\(days)")
+                try await add("new-\(days)", keychain: "\(days)")
+                try await app.age("replaced-\(days)", by: "\(days) days")
+                try await add("suspect-\(days)")
+                try await app.suspect("suspect-\(days)")
+                try await app.age("suspect-\(days)", by: "\(days) days")
+            }
+            // Its verdict is new.
+            try await add("silent", age: "30 days")
+            try await app.suspect("silent")
+            for (name, expiry) in [("expired", "-1 second"), ("bound", "1 hour")] {
+                try await add(name, session: name)
+                try await app.registry.update(name, "session_expires_at = now() + \(literal: expiry)::interval")
+            }
+            for days in [29, 31] {
+                try await add("out-\(days)")
+                _ = try await app.registry.send("POST", "/installations/out-\(days)/logout", [:])
+                try await app.age("out-\(days)", by: "\(days) days")
+            }
             try await app.cleanUp()
-            #expect(try await app.state("phone") == state)
-        }
 
-        @Test func suspect_isKept_forTheGraceAfterTheVerdict() async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone")
-            try await app.age("phone", by: "30 days")
-            try await app.suspect("phone")
-            try await app.cleanUp()
-            #expect(try await app.state("phone") == "suspect")
-        }
+            for (installID, state) in [
+                ("unseen-59", "active"), ("unseen-61", "stale"), ("fcm-9", "active"), ("fcm-11", "stale"),
+                ("replaced-6", "active"), ("replaced-8", "superseded"), ("new-6", "active"), ("new-8", "active"),
+                ("suspect-6", "suspect"), ("suspect-8", "unregistered"), ("silent", "suspect"),
+                ("bound", "active"), ("expired", "loggedOut"), ("out-29", "loggedOut"), ("out-31", nil),
+            ] {
+                #expect(try await app.state(installID) == state, "\(installID)")
+            }
+            #expect(try await app.registry.holders(of: SampleRegistration.token("replaced-6")) == ["replaced-6"])
+            #expect(try await app.registry.holders(of: SampleRegistration.token("replaced-8")) == [])
+            #expect(try await app.registry.events(of: "replaced-8").last?.reason == "reinstalled")
+            let stale = try #require(try await app.registry.events(of: "unseen-61").last)
+            #expect(stale.event == "stale" && stale.reason == "unseen" && stale.actor == "job:cleanup")
+            #expect(stale.userID == "alice" && stale.generationAfter == stale.generationBefore + 1)
+            let ended = try #require(try await app.registry.events(of: "expired").last)
+            #expect(ended.event == "sessionEnded" && ended.reason == "sessionExpired")
+            #expect(ended.userID == nil && ended.previousUserID == "alice")
+            #expect(try await app.registry.events(of: "bound").map(\.event) == ["registered"])
+            #expect(try await app.registry.events(of: "out-29").map(\.event) == ["registered", "loggedOut"])
+            let purged = try await app.registry.events(of: "out-31")
+            #expect(purged.map(\.event) == ["registered", "loggedOut", "deleted"] && purged[2].reason == "purged")
 
-        @Test(arguments: [("-1 second", "loggedOut"), ("1 hour", "active")])
-        func session_isEnded_whenItHasExpired(expiry: String, state: String) async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone", session: "s-\(expiry.count)")
-            try await app.registry.update("phone", "session_expires_at = now() + \(literal: expiry)::interval")
-            try await app.cleanUp()
-            #expect(try await app.state("phone") == state)
-            let event = try #require(try await app.registry.events(of: "phone").last)
-            guard state == "loggedOut" else { return #expect(event.event == "registered") }
-            #expect(event.event == "sessionEnded" && event.reason == "sessionExpired")
-            #expect(event.userID == nil && event.previousUserID == "alice")
-        }
-
-        @Test(arguments: [("31 days", 404), ("29 days", 200)])
-        func retired_isPurged_whenKeptForTheRetention(age: String, status: Int) async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone")
-            _ = try await app.registry.send("POST", "/installations/phone/logout", [:])
-            try await app.age("phone", by: age)
-            try await app.cleanUp()
-            #expect(try await app.registry.get("phone").status == status)
-            let history = try await app.registry.events(of: "phone")
-            #expect(history.map(\.event) == ["registered", "loggedOut"] + (status == 404 ? ["deleted"] : []))
-            #expect(history.last?.reason == (status == 404 ? "purged" : "loggedOut"))
-        }
-
-        @Test func purged_beginsAboveItsFormerGenerations_whenItRegistersAgain() async throws {
-            let app = try await NightApp.make()
-            try await app.register("phone")
-            _ = try await app.registry.send("POST", "/installations/phone/logout", [:])
-            try await app.age("phone", by: "31 days")
-            try await app.cleanUp()
-            let last = try #require(try await app.registry.events(of: "phone").last)
-            let again = try await app.registry.put("phone", as: "alice")
+            try await app.register("unseen-61")
+            #expect(try await app.state("unseen-61") == "active")
+            // Above the generations of its former life.
+            let again = try await app.registry.put("out-31", as: "alice")
             #expect(again.status == 201)
-            #expect(try #require(again.json["generation"].integer) > last.generationAfter)
+            #expect(try #require(again.json["generation"].integer) > purged[2].generationAfter)
         }
 
         @Test func tombstones_areDeleted_afterSessionTombstones() async throws {

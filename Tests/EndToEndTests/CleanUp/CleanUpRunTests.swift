@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Glibc
 import PostgresClient
 import RegistryTestSupport
@@ -185,13 +184,11 @@ extension EndToEnd {
 
         @Test func secondRun_namesTheHolderOfTheLock_withItsExitCode() async throws {
             let app = try await NightApp.make()
-            let url = try Registry.shared.cluster.connectionString
             try await app.registry.database.withTransaction { transaction in
                 _ = try await transaction.execute([
                     "SELECT pg_advisory_xact_lock(hashtext('push-registry: clean-up')::bigint)"
                 ])
-                let result = try await RegistryCommand.run(
-                    ["cleanup"], environment: ["PUSH_REGISTRY_DATABASE_URL": url])
+                let result = try await app.registry.registry.run(["cleanup"])
                 #expect(result.status == 4)
                 #expect(result.log.contains("in progress") && result.log.contains("session"), "\(result.log)")
             }

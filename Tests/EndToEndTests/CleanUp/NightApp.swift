@@ -114,8 +114,7 @@ struct NightApp {
     func run(
         _ arguments: [String], environment: [String: String] = [:]
     ) async throws -> (status: Int32, report: JSON) {
-        let url = ["PUSH_REGISTRY_DATABASE_URL": try Registry.shared.cluster.connectionString]
-        let result = try await RegistryCommand.run(arguments, environment: url.merging(environment) { $1 })
+        let result = try await registry.registry.run(arguments, environment: environment)
         return (result.status, (try? JSON(parsing: Array(result.output.utf8))) ?? .null)
     }
 

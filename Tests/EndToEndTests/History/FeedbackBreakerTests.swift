@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -76,9 +75,8 @@ extension EndToEnd {
             let (app, since) = try await app()
             _ = try await app.put("phone-0", as: "bob")
             _ = try await app.send("POST", "/installations/phone-3/logout", [:])
-            let environment = ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString]
             func run(_ arguments: String...) async throws -> (status: Int32, output: String, log: String) {
-                try await RegistryCommand.run(["feedback"] + arguments, environment: environment)
+                try await app.registry.run(["feedback"] + arguments)
             }
             let dry = try await run("restore", app.id, "apns", "--since", since, "--dry-run", "--json")
             #expect(try dry.status == 0 && JSON(parsing: dry.output.utf8) == ["restored": 5], "\(dry.log)")
@@ -102,13 +100,10 @@ extension EndToEnd {
         @Test func heldVerdicts_areReleasedByACommand_andRestoredByACallOfAdmins() async throws {
             let (app, since) = try await app()
             #expect(try await app.events(of: "phone-6").last?.reason == "feedbackBreaker")
-            let environment = ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString]
-            let dry = try await RegistryCommand.run(
-                ["feedback", "release", app.id, "apns", "--dry-run", "--json"], environment: environment)
+            let dry = try await app.registry.run(["feedback", "release", app.id, "apns", "--dry-run", "--json"])
             #expect(try dry.status == 0 && JSON(parsing: dry.output.utf8) == ["released": 5], "\(dry.log)")
             #expect(try await states(app).count { $0 == "suspect" } == 5)
-            let released = try await RegistryCommand.run(
-                ["feedback", "release", app.id, "apns"], environment: environment)
+            let released = try await app.registry.run(["feedback", "release", app.id, "apns"])
             #expect(released.status == 0 && released.output == "5 released\n", "\(released.log)")
             #expect(try await states(app).count { $0 == "unregistered" } == 7)
 
@@ -172,13 +167,10 @@ extension EndToEnd {
             let (app, since) = try await typedApp()
             #expect(try await app.send("POST", "/installations/phone-2/logout", [:]).status == 200)
             _ = try await app.put("thief", .withVoIP("thief", token: "phone-3"))
-            let environment = ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString]
-            let dry = try await RegistryCommand.run(
-                ["feedback", "restore", app.id, "apns", "--since", since, "--dry-run", "--json"],
-                environment: environment)
+            let dry = try await app.registry.run(
+                ["feedback", "restore", app.id, "apns", "--since", since, "--dry-run", "--json"])
             #expect(try dry.status == 0 && JSON(parsing: dry.output.utf8) == ["restored": 3], "\(dry.log)")
-            let restored = try await RegistryCommand.run(
-                ["feedback", "restore", app.id, "apns", "--since", since], environment: environment)
+            let restored = try await app.registry.run(["feedback", "restore", app.id, "apns", "--since", since])
             #expect(restored.status == 0 && restored.output == "3 restored\n", "\(restored.log)")
             #expect(
                 try await voip(app)
@@ -210,14 +202,6 @@ extension EndToEnd {
             let response = try await app.send(
                 "POST", "/feedback/\(call)", JSON(parsing: body.utf8), by: .role(.admin))
             #expect(response.status == 400 && response.faults == [fault], "\(response.text)")
-        }
-
-        @Test func breaker_isOff_ifThePolicySaysSo() async throws {
-            let app = try await RegistryApp.make(policy: ["feedbackBreaker": .null])
-            for number in 0..<3 { _ = try await app.put("phone-\(number)") }
-            try await app.waitTwoDays()
-            let response = try await app.feedback((0..<3).map { .dead("phone-\($0)") })
-            #expect(response.counts == ["received": 3, "unregistered": 3] && response.json["held"] == 0)
         }
     }
 }

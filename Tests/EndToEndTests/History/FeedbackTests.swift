@@ -18,20 +18,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        /// The push failed, then the app registered again, and only then the feedback arrived.
-        @Test func lateFeedback_isOutdated_whenTheAppHasRegisteredAgainSince() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            let first = try #require(try await app.put("phone", as: "bob").generation)
-            var item = JSON.dead("phone")
-            item["timestamp"] = "2020-01-01T00:00:00Z"
-            #expect(try await app.feedback([item]).counts == ["received": 1, "outdated": 1])
-            item = .dead("phone")
-            item["generation"] = .integer(first - 1)
-            #expect(try await app.feedback([item]).counts == ["received": 1, "outdated": 1])
-            #expect(try await app.get("phone").json["state"] == "active")
-        }
-
         @Test func bodySentAsJSON_isAnArray() async throws {
             let app = try await RegistryApp.make()
             let response = try await app.send("POST", "/feedback", .dead("phone"))
@@ -59,19 +45,6 @@ extension EndToEnd {
                 #expect(record["state"] == "active" && record["userId"] == "bob")
             }
             try await app.expectCompleteHistory()
-        }
-
-        @Test func tokenThatMoved_isJudgedByItsNewRegistration() async throws {
-            let app = try await RegistryApp.make()
-            let token = SampleRegistration.token("shared")
-            _ = try await app.put("old", SampleRegistration.make("old", token: token), as: "alice")
-            try await app.waitTwoDays()
-            let sentAt = try await app.now()
-            _ = try await app.put("new", SampleRegistration.make("new", token: token), as: "bob")
-            let late: JSON = ["token": .string(token), "reason": "Unregistered", "timestamp": .string(sentAt)]
-            #expect(try await app.feedback([late]).counts == ["received": 1, "outdated": 1])
-            let named: JSON = ["installId": "old", "token": .string(token), "reason": "Unregistered"]
-            #expect(try await app.feedback([named]).counts == ["received": 1, "outdated": 1])
         }
 
         @Test func invalidItems_areReportedByIndex_andTheOthersAreApplied() async throws {

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 import Testing
@@ -67,13 +66,7 @@ extension EndToEnd {
             for secret in ["example.com", "+1555", "fcm-token", "sns-fcm", "62BC80", "passwd"] {
                 #expect(!text.contains(secret), "\(secret)")
             }
-            try await verify()
-        }
-
-        private func verify() async throws {
-            let result = try await RegistryCommand.run(
-                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": Registry.shared.cluster.connectionString])
-            #expect(result.status == 0, "\(result.output)")
+            try await Registry.shared.expectVerified()
         }
 
         @Test func values_areThoseOfTheExport() async throws {
@@ -170,7 +163,7 @@ extension EndToEnd {
             #expect(record["device"]["timeZoneId"] == .null && record["device"]["timeZoneOffset"] == .null)
             #expect(try await app.count([:]) == 1)
             #expect(try await app.count(["appVersion": ["exists": false]]) == 1)
-            try await verify()
+            try await Registry.shared.expectVerified()
 
             let waves = try await app.ask(
                 "waves", ["filter": [:], "localTime": "10:00", "date": "2026-12-01"]
@@ -184,7 +177,7 @@ extension EndToEnd {
             #expect(try await app.count([:]) == 0)
             _ = try await load(["--assume", "authorized"])
             #expect(try await app.get("phone").json["reachable"] == false)
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         /// Whether the offset is known or not, the zone is not.

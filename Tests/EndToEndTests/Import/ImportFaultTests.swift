@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 import Testing
@@ -19,9 +18,8 @@ extension EndToEnd {
                 at: folder.appending(path: "link"), withDestinationURL: file)
             try FileManager.default.linkItem(at: file, to: folder.appending(path: "hard"))
             for (name, more) in [("fleet.ndjson", []), ("link", []), ("hard", ["--dry-run"])] {
-                let result = try await RegistryCommand.run(
-                    ["import", "fleet.ndjson", "--app", app.id, "--rejects", name] + more,
-                    environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString], in: folder.path)
+                let result = try await app.registry.run(
+                    ["import", "fleet.ndjson", "--app", app.id, "--rejects", name] + more, in: folder.path)
                 #expect(result.status == 1 && result.log.contains("--rejects"), "\(result.log)")
                 #expect(try String(contentsOf: file, encoding: .utf8) == text, "\(name)")
             }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import Foundation
 import RegistryTestSupport
 
@@ -30,9 +29,8 @@ struct ImportRun {
         try Data(content).write(to: folder.appending(path: name))
         let rejected = folder.appending(path: name + ".rejected.ndjson")
         try olderRejects.map { try Data($0.utf8).write(to: rejected) }
-        let result = try await RegistryCommand.run(
-            ["import", name, "--app", app.id, "--json"] + arguments,
-            environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString], in: folder.path)
+        let result = try await app.registry.run(
+            ["import", name, "--app", app.id, "--json"] + arguments, in: folder.path)
         (status, log) = (result.status, result.log)
         summary = (try? JSON(parsing: result.output.utf8)) ?? .null
         rejectsText = (try? String(contentsOf: rejected, encoding: .utf8)) ?? ""

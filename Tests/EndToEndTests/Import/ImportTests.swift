@@ -1,5 +1,4 @@
 import Basics
-import EmbeddedPostgres
 import Foundation
 import PostgresClient
 import RegistryTestSupport
@@ -52,12 +51,6 @@ extension EndToEnd {
                 ])
             #expect(response.status == 200, "\(response.text)")
             return Array(response.body)
-        }
-
-        private func verify() async throws {
-            let result = try await RegistryCommand.run(
-                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": Registry.shared.cluster.connectionString])
-            #expect(result.status == 0, "\(result.output)")
         }
 
         @Test func endpoints_areSkipped_whosePushServiceThePolicyDoesNotAllow() async throws {
@@ -114,7 +107,7 @@ extension EndToEnd {
             _ = try await copy.put("phone-2", body)
             #expect(try await copy.get("phone").json["probablyReplacedBy"] == "phone-2")
             #expect(try await copy.send("DELETE", "/sessions/s1").json["loggedOut"] == 2)
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func import_skipsASession_thatHasEnded() async throws {
@@ -141,7 +134,7 @@ extension EndToEnd {
                 run.rejects.map { "\($0["field"].string ?? "") \($0["code"].string ?? "")" } == [
                     "sessionId required", "sessionExpiresAt required",
                 ])
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         /// For these providers an `unknown` permission is reachable.
@@ -160,7 +153,7 @@ extension EndToEnd {
                 [["installId": "flag", "provider": "fcm", "token": "flag", "authorizationStatus": false]], into: app)
             #expect(json.status == 0, "\(json.rejectsText)")
             #expect(try await app.get("flag").json["settings"]["authorizationStatus"] == "denied")
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         /// Of any type of JSON: a table of somebody's own may have numbers for ids and flags, and texts for numbers.
@@ -197,7 +190,7 @@ extension EndToEnd {
             #expect(two["device"]["location"] == .null)
             #expect(try await app.count(["language": "iw"]) == 1)
             #expect(try await app.count(["locale": "iw"]) == 1)
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func unknownZone_isInNoWave_unlessTheFileHasItsOffset() async throws {
@@ -212,7 +205,7 @@ extension EndToEnd {
             let waves = try await app.ask("waves", ["filter": [:], "localTime": "10:00", "date": "2026-12-01"]).json
             #expect(waves["waves"].array.map { $0["timeZones"] } == [["Asia/Kolkata"], ["GMT+2"]], "\(waves)")
             #expect(waves["withoutTimeZone"] == 2)
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func import_changesNothing_whenItIsRunAgain() async throws {
@@ -280,7 +273,7 @@ extension EndToEnd {
             #expect(try await app.get("old").status == 404)
             let again = try await ImportRun([line("third", fid + ":c", .null)], into: app)
             #expect(again.counts == [1, 0, 0, 1, 0])
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func import_takesTheNewestRow_ofATable_whoseColumnsAreMapped() async throws {
@@ -313,7 +306,7 @@ extension EndToEnd {
             #expect(try await app.put("phone", as: "alice").json["status"] == "unchanged")
             #expect(try await app.get("phone").json["device"]["locale"] == "de_DE")
             #expect(try await app.send("GET", "/installations/phone/snapshots").json["snapshots"].array.count == 2)
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func firstRegistration_isAnUpdate_whenNothingDiffers() async throws {
@@ -340,7 +333,7 @@ extension EndToEnd {
             ]
             #expect(try await ImportRun(lines, into: app).counts == [3, 1, 0, 2, 0])
             #expect(try await app.get("after").json["userId"] == "alice")
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func dryRun_hasTheSameCounts_andWritesNothing() async throws {

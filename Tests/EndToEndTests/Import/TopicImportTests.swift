@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import RegistryTestSupport
 import Testing
 
@@ -15,12 +14,6 @@ extension EndToEnd {
             ]
             if let user { row["user"] = .string(user) }
             return row
-        }
-
-        private func verify() async throws {
-            let result = try await RegistryCommand.run(
-                ["verify"], environment: ["PUSH_REGISTRY_DATABASE_URL": Registry.shared.cluster.connectionString])
-            #expect(result.status == 0, "\(result.output)")
         }
 
         @Test func channels_becomeTopics_andMissingOnesAreCreated() async throws {
@@ -51,7 +44,7 @@ extension EndToEnd {
                 try await app.events(of: "one").map { "\($0.event) \($0.reason)" }
                     == ["imported imported", "topicsChanged imported"])
             try await app.expectIntact()
-            try await verify()
+            try await Registry.shared.expectVerified()
 
             let again = try await ImportRun(rows, into: app, ["--topics"])
             #expect(again.counts == [4, 0, 4, 0, 0])
@@ -183,7 +176,7 @@ extension EndToEnd {
             _ = try await app.put("next", next, as: "alice")
             #expect(try await app.choices(of: "next") == "news-default offers-default")
             try await app.expectIntact()
-            try await verify()
+            try await Registry.shared.expectVerified()
         }
 
         @Test func takeoverByAnotherUser_endsTheTopics() async throws {

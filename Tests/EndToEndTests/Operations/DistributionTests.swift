@@ -70,7 +70,7 @@ extension EndToEnd {
             Statement("deltas", RollUpDeltaStatements.append),
             Statement("counters", NotificationStatements.addCounters),
             Statement("add notifications", NotificationStatements.add),
-            Statement("remember", NotificationStatements.remember), Statement("receipts", ReceiptStatements.countSQL),
+            Statement("remember", NotificationStatements.remember), Statement("receipts", ReceiptStatements.count),
             Statement("targets", ReceiptStatements.targetSQL),
         ]
 

@@ -77,16 +77,10 @@ extension Registry {
         get throws { try #require(SharedRegistry.current) }
     }
 
-    /// Runs a command with the registry's database.
-    func run(_ arguments: [String]) async throws -> (status: Int32, output: String, log: String) {
-        try await RegistryCommand.run(
-            arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString])
-    }
-
-    /// Expects that `verify` finds nothing.
-    func expectVerified() async throws {
-        let verified = try await run(["verify"])
-        #expect(verified.status == 0, "\(verified.output)")
+    /// Expects that `push-registry verify` finds nothing.
+    func expectVerified(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let result = try await run(["verify"])
+        #expect(result.status == 0, "\(result.output)", sourceLocation: sourceLocation)
     }
 }
 

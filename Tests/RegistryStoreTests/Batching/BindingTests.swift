@@ -49,7 +49,7 @@ struct BindingTests {
             let outcomes = try await store.writeInOneBatch([.make("new", token: "t"), .make("newer", token: "t")])
             #expect(outcomes.map(\.status) == [.created, .created])
             #expect(try await store.holders() == ["newer t"])
-            try await store.expectCompleteHistory()
+            try await store.expectIntact()
         }
     }
 
@@ -61,7 +61,7 @@ struct BindingTests {
             }
             #expect(outcomes.map(\.status) == [.created])
             #expect(try await store.holders() == ["new t"])
-            try await store.expectCompleteHistory()
+            try await store.expectIntact()
         }
     }
 
@@ -95,7 +95,7 @@ struct BindingTests {
                 ])
             }
             #expect(try await store.holders() == ["next v", "phone t"])
-            try await store.expectOneHolderOfEachToken()
+            try await store.expectIntact(["token-holder"])
         }
     }
 
@@ -106,7 +106,7 @@ struct BindingTests {
             }
             #expect(outcomes.map(\.status) == [.updated, .created])
             #expect(try await store.holders() == ["other token-of-other", "phone o"])
-            try await store.expectCompleteHistory()
+            try await store.expectIntact()
         }
     }
 
@@ -123,7 +123,7 @@ struct BindingTests {
             #expect(outcomes[1].status == .updated)
             #expect(try await store.strings("SELECT user_id FROM installation WHERE install_id = 'other'") == ["dora"])
             try await body(store, outcomes)
-            try await store.expectCompleteHistory()
+            try await store.expectIntact()
         }
     }
 

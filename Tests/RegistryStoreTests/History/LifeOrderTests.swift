@@ -52,8 +52,7 @@ struct LifeOrderTests {
                 // On a busy machine the wait may end, by its timeout, before it is seen.
                 try await eventually {
                     if ending.hasCome.withLock({ $0 }) { return true }
-                    return try await store.count(
-                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") == 1
+                    return try await store.waitingSessions() == 1
                 }
                 _ = try await store.register(.make(pair[1].key.installID.rawValue, token: "another"))
                 try await PostgresInstallationStore(store.resources).delete(

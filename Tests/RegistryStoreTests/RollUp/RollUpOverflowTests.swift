@@ -4,49 +4,45 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Counts stay exact when an app has no more cells for what its clients make up (R13)")
+@Suite("Counts stay exact when an app has no more cells for what its clients make up (R13)", .stores)
 struct RollUpOverflowTests {
+    private let stores = TestStores.lent!
+
     @Test func otherFields_areReadFromInstallations_whileSomeAreInOverflowCells() async throws {
-        try await TestStores.with { stores in
-            for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
-            try await stores.change("UPDATE installation SET locale = 'fr_FR' WHERE install_id < 'i12'")
+        for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
+        try await stores.change("UPDATE installation SET locale = 'fr_FR' WHERE install_id < 'i12'")
+        try await stores.fold()
+        try await overflow(stores)
+        for _ in 0..<2 {
+            try await expectCounts(in: stores)
             try await stores.fold()
-            try await overflow(stores)
-            for _ in 0..<2 {
-                try await expectCounts(in: stores)
-                try await stores.fold()
-            }
-            try await stores.change("DELETE FROM installation WHERE install_id = 'i15'")
-            try await stores.fold()
-            let audience = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
-            let result = try await audiences(stores).count(audience, explains: true)
-            #expect(result.count == 3 && result.plan?.path == .rollUp)
-            #expect(try await stores.brokenRollUp().isEmpty)
         }
+        try await stores.change("DELETE FROM installation WHERE install_id = 'i15'")
+        try await stores.fold()
+        let audience = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
+        let result = try await audiences(stores).count(audience, explains: true)
+        #expect(result.count == 3 && result.plan?.path == .rollUp)
+        #expect(try await stores.brokenRollUp().isEmpty)
     }
 
     @Test func newCombinations_shareACell_beyondTheLimit() async throws {
-        try await TestStores.with { stores in
-            let keys = ["x1", "x2"].map { locale in
-                RollUpCells.Key(
-                    app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
-                    zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
-            }
-            let creation = try await RollUpCellCreation(keys, mayAdd: false).run(on: stores.postgres, .batch)
-            #expect(Set(creation.numbers).count == 1)
-            #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
+        let keys = ["x1", "x2"].map { locale in
+            RollUpCells.Key(
+                app: stores.app.number, provider: .apns, settings: NotificationSettings(), locale: locale,
+                zone: "Europe/Berlin", offset: 0, systemName: "iOS", systemVersion: "26.5")
         }
+        let creation = try await RollUpCellCreation(keys, mayAdd: false).run(on: stores.postgres, .batch)
+        #expect(Set(creation.numbers).count == 1)
+        #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE locale_number = 0") == 1)
     }
 
     /// An upgrade of tzdata may add the zone while the service runs.
     @Test func unknownZone_isAskedForAgain() async throws {
-        try await TestStores.with { stores in
-            let unknown = try await create("de", zone: "Mars/Olympus", in: stores)
-            _ = try await stores.sql("INSERT INTO known_time_zone VALUES ('Mars/Olympus')")
-            let known = try await create("de", zone: "Mars/Olympus", unknown.texts, in: stores)
-            #expect(known.numbers != unknown.numbers)
-            #expect(try await stores.count("SELECT sum(time_zone_offset) FROM rollup_cell") == 7200)
-        }
+        let unknown = try await create("de", zone: "Mars/Olympus", in: stores)
+        _ = try await stores.sql("INSERT INTO known_time_zone VALUES ('Mars/Olympus')")
+        let known = try await create("de", zone: "Mars/Olympus", unknown.texts, in: stores)
+        #expect(known.numbers != unknown.numbers)
+        #expect(try await stores.count("SELECT sum(time_zone_offset) FROM rollup_cell") == 7200)
     }
 
     private func create(

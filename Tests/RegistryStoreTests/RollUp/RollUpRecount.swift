@@ -206,7 +206,7 @@ extension TestStores {
 
     /// As if a minute had gone by since the last fold.
     func passMark() async throws {
-        _ = try await postgres.executePatiently("UPDATE rollup_state SET marked_at = '-infinity'")
+        _ = try await postgres.execute(["UPDATE rollup_state SET marked_at = '-infinity'"], .alone)
     }
 
     /// What the roll-up's own invariants find.

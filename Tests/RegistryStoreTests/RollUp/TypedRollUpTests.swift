@@ -7,8 +7,10 @@ import Testing
 @testable import RegistryJobs
 @testable import RegistryStore
 
-@Suite("Each change that concerns typed tokens moves the counts of their kind, and the cube answers (R13)")
+@Suite("Each change that concerns typed tokens moves the counts of their kind, and the cube answers (R13)", .stores)
 struct TypedRollUpTests {
+    private let stores = TestStores.lent!
+
     private struct Step {
         let title: String
         /// The tokens of this kind that are handed out afterwards. They need no authorization, and nobody has one.
@@ -24,42 +26,38 @@ struct TypedRollUpTests {
     }
 
     @Test(arguments: [1, 3]) func everyPath_countsTheTokens(foldingEvery interval: Int) async throws {
-        try await TestStores.with { stores in
-            let users = PostgresUserStore(LoopResources(postgres: stores.postgres))
-            // Ends with this scope.
-            async let _ = users.run()
-            for (number, step) in Self.steps.enumerated() {
-                await #expect(throws: Never.self, "\(step.title)") { try await step.run(stores, users) }
-                try await stores.expectExact()
-                #expect(try await stores.count(of: .voip) == step.voip, "\(step.title)")
-                #expect(try await stores.count(of: .liveActivity) == 0, "\(step.title)")
-                if number % interval == 0 { try await stores.fold() }
-                #expect(try await stores.brokenRollUp().isEmpty, "\(step.title)")
-            }
-            try await stores.fold()
-            #expect(try await stores.count("SELECT count(*) FROM rollup_cube WHERE topic < -1000000") == 0)
-            #expect(try await stores.count("SELECT count(*) FROM rollup_expiry WHERE topic < -1000000") == 0)
+        let users = PostgresUserStore(LoopResources(postgres: stores.postgres))
+        // Ends with this scope.
+        async let _ = users.run()
+        for (number, step) in Self.steps.enumerated() {
+            await #expect(throws: Never.self, "\(step.title)") { try await step.run(stores, users) }
+            try await stores.expectExact()
+            #expect(try await stores.count(of: .voip) == step.voip, "\(step.title)")
+            #expect(try await stores.count(of: .liveActivity) == 0, "\(step.title)")
+            if number % interval == 0 { try await stores.fold() }
+            #expect(try await stores.brokenRollUp().isEmpty, "\(step.title)")
         }
+        try await stores.fold()
+        #expect(try await stores.count("SELECT count(*) FROM rollup_cube WHERE topic < -1000000") == 0)
+        #expect(try await stores.count("SELECT count(*) FROM rollup_expiry WHERE topic < -1000000") == 0)
     }
 
     @Test func registration_writesNoCountsOfTokens_unlessTheirCellOrExpiryChanges() async throws {
-        try await TestStores.with { stores in
-            let expiry = Timestamp(microseconds: Timestamp.now().microseconds + 3_600_000_000)
-            func register(carrier: String? = nil, locale: String = "de_DE") async throws {
-                try await stores.send(
-                    "a", carrier: carrier, locale: locale, session: "s", expiresAt: expiry,
-                    tokens: carrier == nil ? [.make(.voip, "1")] : nil)
-            }
-            let ofTokens: PostgresStatement = "SELECT count(*) FROM rollup_delta WHERE topic < -1000000"
-            try await register()
-            #expect(try await stores.count(ofTokens) == 1)
-            try await register(carrier: "Other")
-            try await register(carrier: "Another")
-            #expect(try await stores.count(ofTokens) == 1)
-            try await register(carrier: "Another", locale: "fr_FR")
-            #expect(try await stores.count(ofTokens) == 3)
-            try await stores.expectExact()
+        let expiry = Timestamp(microseconds: Timestamp.now().microseconds + 3_600_000_000)
+        func register(carrier: String? = nil, locale: String = "de_DE") async throws {
+            try await stores.send(
+                "a", carrier: carrier, locale: locale, session: "s", expiresAt: expiry,
+                tokens: carrier == nil ? [.make(.voip, "1")] : nil)
         }
+        let ofTokens: PostgresStatement = "SELECT count(*) FROM rollup_delta WHERE topic < -1000000"
+        try await register()
+        #expect(try await stores.count(ofTokens) == 1)
+        try await register(carrier: "Other")
+        try await register(carrier: "Another")
+        #expect(try await stores.count(ofTokens) == 1)
+        try await register(carrier: "Another", locale: "fr_FR")
+        #expect(try await stores.count(ofTokens) == 3)
+        try await stores.expectExact()
     }
 
     private static let steps = [

@@ -7,210 +7,188 @@ import Testing
 @testable import RegistryJobs
 @testable import RegistryStore
 
-@Suite("Cells that nothing uses are deleted, and no number that is in use (R13)")
+@Suite("Cells that nothing uses are deleted, and no number that is in use (R13)", .stores)
 struct UnusedCellsTests {
+    private let stores = TestStores.lent!
+
     /// One client has used up the cells.
     @Test func appAtItsLimit_hasItsCellsBack_afterTwoNights() async throws {
-        try await TestStores.with { stores in
-            let limits = RollUpCellLimits(cellsMax: 5)
-            try await stores.withService(RollUpCells(checkInterval: .zero, limits: limits)) { service in
-                for number in 0..<9 { try await stores.register("i10", "x\(number)", at: service) }
-                try await stores.register("i11", "de_DE", at: service)
-                try await stores.register("i12", "fr_FR", at: service)
-                #expect(try await stores.path(of: "de_DE") != .rollUp)
-                for isSecond in [false, true] {
-                    try await stores.forgetDeltas()
-                    try await stores.passNight(limits)
-                    #expect(try await (stores.path(of: "de_DE") == .rollUp) == isSecond)
-                }
-                #expect(try await stores.locales() == ["de_DE", "fr_FR", "x8"])
-                try await stores.expectSound()
-                try await stores.register("i13", "sv_SE", at: service)
-                #expect(try await stores.path(of: "sv_SE") == .rollUp)
+        let limits = RollUpCellLimits(cellsMax: 5)
+        try await stores.withService(RollUpCells(checkInterval: .zero, limits: limits)) { service in
+            for number in 0..<9 { try await stores.register("i10", "x\(number)", at: service) }
+            try await stores.register("i11", "de_DE", at: service)
+            try await stores.register("i12", "fr_FR", at: service)
+            #expect(try await stores.path(of: "de_DE") != .rollUp)
+            for isSecond in [false, true] {
+                try await stores.forgetDeltas()
+                try await stores.passNight(limits)
+                #expect(try await (stores.path(of: "de_DE") == .rollUp) == isSecond)
             }
-            // Texts follow their cells: they are marked in the second night.
-            try await stores.forgetDeltas()
-            try await stores.passNight(limits)
-            #expect(try await stores.count("SELECT count(*) FROM rollup_text WHERE text LIKE 'x%'") == 1)
+            #expect(try await stores.locales() == ["de_DE", "fr_FR", "x8"])
             try await stores.expectSound()
+            try await stores.register("i13", "sv_SE", at: service)
+            #expect(try await stores.path(of: "sv_SE") == .rollUp)
         }
+        // Texts follow their cells: they are marked in the second night.
+        try await stores.forgetDeltas()
+        try await stores.passNight(limits)
+        #expect(try await stores.count("SELECT count(*) FROM rollup_text WHERE text LIKE 'x%'") == 1)
+        try await stores.expectSound()
     }
 
     @Test func noTime_hasGoneBy_soNothingIsDeleted() async throws {
-        try await TestStores.with { stores in
-            try await stores.abandon("x")
-            for _ in 0..<3 { _ = try await CleanUp(stores.configuration).run(CleanUp.Options()) }
-            #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE unused_since IS NOT NULL") == 1)
-        }
+        try await stores.abandon("x")
+        for _ in 0..<3 { _ = try await CleanUp(stores.configuration).run(CleanUp.Options()) }
+        #expect(try await stores.count("SELECT count(*) FROM rollup_cell WHERE unused_since IS NOT NULL") == 1)
     }
 
     @Test func cell_stays_whenItIsLookedUpAfterTheMark() async throws {
-        try await TestStores.with { stores in
-            let number = try await stores.abandon("x")
-            for mayAdd in [true, false] {
-                try await stores.passNight()
-                #expect(try await stores.marks() == 1)
-                let creation = try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: mayAdd)
-                    .run(on: stores.postgres, .batch)
-                #expect(creation.numbers == [number] && creation.added == (mayAdd ? 0 : 1))
-                #expect(try await stores.marks() == 0)
-            }
+        let number = try await stores.abandon("x")
+        for mayAdd in [true, false] {
             try await stores.passNight()
-            #expect(try await stores.locales().contains("x"))
-            try await stores.passNight()
-            #expect(try await stores.locales() == ["kept"])
-            let creation = try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
+            #expect(try await stores.marks() == 1)
+            let creation = try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: mayAdd)
                 .run(on: stores.postgres, .batch)
-            #expect(creation.numbers != [number] && creation.added == 1)
+            #expect(creation.numbers == [number] && creation.added == (mayAdd ? 0 : 1))
+            #expect(try await stores.marks() == 0)
         }
+        try await stores.passNight()
+        #expect(try await stores.locales().contains("x"))
+        try await stores.passNight()
+        #expect(try await stores.locales() == ["kept"])
+        let creation = try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
+            .run(on: stores.postgres, .batch)
+        #expect(creation.numbers != [number] && creation.added == 1)
     }
 
     /// The service looks at the database every 250 ms, or uses the number that it has until then.
     @Test(arguments: [Duration.zero, .seconds(3_600)])
     func cell_stays_whenAServiceHasItInItsCache(checkInterval: Duration) async throws {
-        try await TestStores.with { stores in
-            try await stores.withService(RollUpCells(checkInterval: checkInterval)) { service in
-                for locale in ["x", "kept"] { try await stores.register("i10", locale, at: service) }
-                try await stores.forgetDeltas()
-                try await stores.passNight()
-                #expect(try await stores.marks() == 1)
-                try await stores.register("i11", "x", at: service)
-                #expect(try await stores.marks() == (checkInterval == .zero ? 0 : 1))
-                try await stores.passNight()
-                #expect(try await stores.marks() == 0)
-                try await stores.expectSound()
-            }
+        try await stores.withService(RollUpCells(checkInterval: checkInterval)) { service in
+            for locale in ["x", "kept"] { try await stores.register("i10", locale, at: service) }
+            try await stores.forgetDeltas()
+            try await stores.passNight()
+            #expect(try await stores.marks() == 1)
+            try await stores.register("i11", "x", at: service)
+            #expect(try await stores.marks() == (checkInterval == .zero ? 0 : 1))
+            try await stores.passNight()
+            #expect(try await stores.marks() == 0)
+            try await stores.expectSound()
         }
     }
 
     /// The row is locked by the deletion or by the look-up, whichever comes first.
     @Test func lookUp_createsTheCellAnew_whenItIsBeingDeleted() async throws {
-        try await TestStores.with { stores in
-            let number = try await stores.abandon("x")
-            try await stores.passNight()
-            let creation = try await stores.postgres.withTransaction { transaction in
-                _ = try await transaction.execute("DELETE FROM rollup_cell WHERE unused_since IS NOT NULL")
-                let creation = Task {
-                    // The wait must still last when the test looks for it.
-                    try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
-                        .run(on: stores.postgres, .alone).numbers
-                }
-                try await eventually {
-                    try await stores.count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
-                }
-                return creation
+        let number = try await stores.abandon("x")
+        try await stores.passNight()
+        let creation = try await stores.postgres.withTransaction { transaction in
+            _ = try await transaction.execute("DELETE FROM rollup_cell WHERE unused_since IS NOT NULL")
+            let creation = Task {
+                // The wait must still last when the test looks for it.
+                try await RollUpCellCreation([try stores.key(of: "x")], mayAdd: true)
+                    .run(on: stores.postgres, .alone).numbers
             }
-            #expect(try await creation.value != [number])
-            #expect(try await stores.locales() == ["kept", "x"])
+            try await stores.waitForBlockedSession()
+            return creation
         }
+        #expect(try await creation.value != [number])
+        #expect(try await stores.locales() == ["kept", "x"])
     }
 
     @Test func deletion_leavesACell_whoseMarkIsBeingRemoved() async throws {
-        try await TestStores.with { stores in
-            try await stores.abandon("x")
+        try await stores.abandon("x")
+        try await stores.passNight()
+        try await stores.postgres.withTransaction { transaction in
+            _ = try await transaction.execute("UPDATE rollup_cell SET unused_since = NULL")
             try await stores.passNight()
-            try await stores.postgres.withTransaction { transaction in
-                _ = try await transaction.execute("UPDATE rollup_cell SET unused_since = NULL")
-                try await stores.passNight()
-            }
-            #expect(try await stores.locales() == ["kept", "x"])
         }
+        #expect(try await stores.locales() == ["kept", "x"])
     }
 
     /// Services do not know of its marks, so they are made again.
     @Test func marks_areMadeAgain_afterARunThatWasKilled() async throws {
-        try await TestStores.with { stores in
-            try await stores.abandon("x")
-            try await stores.passNight()
-            _ = try await stores.sql("SELECT setval('rollup_marked_at', 0)")
-            try await stores.passNight()
-            #expect(try await stores.locales() == ["kept", "x"])
-            try await stores.passNight()
-            #expect(try await stores.locales() == ["kept"])
-        }
+        try await stores.abandon("x")
+        try await stores.passNight()
+        _ = try await stores.sql("SELECT setval('rollup_marked_at', 0)")
+        try await stores.passNight()
+        #expect(try await stores.locales() == ["kept", "x"])
+        try await stores.passNight()
+        #expect(try await stores.locales() == ["kept"])
     }
 
     @Test(arguments: ["message_delta", "message_sum"] as [PostgresSQL])
     func cell_stays_whileAMessageHasItsCounts(table: PostgresSQL) async throws {
-        try await TestStores.with { stores in
-            let number = try await stores.abandon("x")
-            _ = try await stores.sql(
-                PostgresStatement(
-                    """
-                    INSERT INTO \(sql: table)
-                        (app_id, message, cell, targeted, accepted, failed, delivered, opened, dismissed)
-                    SELECT \(stores.app.number.rawValue), message_number(now()) + n, \(number), 1, 0, 0, 0, 0, 0
-                    FROM generate_series(1, 3) AS n
-                    """))
-            for _ in 0..<3 { try await stores.passNight() }
-            #expect(try await stores.locales() == ["kept", "x"])
-            _ = try await stores.sql(PostgresStatement("DELETE FROM message_sum"))
-            for _ in 0..<2 { try await stores.passNight() }
-            #expect(try await stores.locales() == ["kept"])
-        }
+        let number = try await stores.abandon("x")
+        _ = try await stores.sql(
+            PostgresStatement(
+                """
+                INSERT INTO \(sql: table)
+                    (app_id, message, cell, targeted, accepted, failed, delivered, opened, dismissed)
+                SELECT \(stores.app.number.rawValue), message_number(now()) + n, \(number), 1, 0, 0, 0, 0, 0
+                FROM generate_series(1, 3) AS n
+                """))
+        for _ in 0..<3 { try await stores.passNight() }
+        #expect(try await stores.locales() == ["kept", "x"])
+        _ = try await stores.sql(PostgresStatement("DELETE FROM message_sum"))
+        for _ in 0..<2 { try await stores.passNight() }
+        #expect(try await stores.locales() == ["kept"])
     }
 
     /// A night comes beside each round of registrations. Those of a round have ended before the next night.
     @Test(.timeLimit(.minutes(10))) func installations_keepTheirCells_whileCombinationsComeAndGo() async throws {
         let seed = TestSeed.make(for: "UnusedCellsTests")
-        try await TestStores.with { stores in
-            try await stores.withService(RollUpCells(checkInterval: .zero)) { service in
-                for round in 0..<12 as Range<UInt64> {
-                    try await withThrowingTaskGroup(of: Void.self) { group in
-                        for writer in 0..<4 as Range<UInt64> {
-                            group.addTask {
-                                var dice = SeededGenerator(seed: seed &+ round * 4 &+ writer)
-                                for _ in 0..<30 {
-                                    let (id, locale) = ("i\(writer)\(dice.below(3))", "x\(dice.below(60))")
-                                    try await stores.register(id, locale, at: service)
-                                }
+        try await stores.withService(RollUpCells(checkInterval: .zero)) { service in
+            for round in 0..<12 as Range<UInt64> {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for writer in 0..<4 as Range<UInt64> {
+                        group.addTask {
+                            var dice = SeededGenerator(seed: seed &+ round * 4 &+ writer)
+                            for _ in 0..<30 {
+                                let (id, locale) = ("i\(writer)\(dice.below(3))", "x\(dice.below(60))")
+                                try await stores.register(id, locale, at: service)
                             }
                         }
-                        group.addTask { try await stores.passNight() }
-                        try await group.waitForAll()
                     }
-                    try await stores.expectSound()
-                    try await stores.forgetDeltas()
+                    group.addTask { try await stores.passNight() }
+                    try await group.waitForAll()
                 }
+                try await stores.expectSound()
+                try await stores.forgetDeltas()
             }
-            #expect(try await stores.count("SELECT max(number) - count(*) FROM rollup_cell") > 60)
         }
+        #expect(try await stores.count("SELECT max(number) - count(*) FROM rollup_cell") > 60)
     }
 
     // MARK: Limits
 
     @Test func registrations_addAFewCellsAnHour_beyondTheFirstOnes() async throws {
-        try await TestStores.with { stores in
-            let limits = RollUpCellLimits(cellsMax: 100, freeMax: 3, hourlyMax: 2)
-            for isLater in [false, true] {
-                if isLater {
-                    _ = try await stores.sql("UPDATE rollup_cell SET created_at = now() - interval '61 minutes'")
-                }
-                try await stores.withService(RollUpCells(limits: limits)) { service in
-                    for number in 0..<8 {
-                        try await stores.register("i\(isLater ? 2 : 1)\(number)", "x\(number)", at: service)
-                    }
-                }
-                #expect(try await stores.locales().count == (isLater ? 5 : 3))
-                #expect(try await stores.brokenRollUp() == [])
+        let limits = RollUpCellLimits(cellsMax: 100, freeMax: 3, hourlyMax: 2)
+        for isLater in [false, true] {
+            if isLater {
+                _ = try await stores.sql("UPDATE rollup_cell SET created_at = now() - interval '61 minutes'")
             }
-            // The night job gives them their cells.
-            try await stores.passNight(limits)
-            #expect(try await stores.locales().count == 8)
-            try await stores.expectSound()
+            try await stores.withService(RollUpCells(limits: limits)) { service in
+                for number in 0..<8 {
+                    try await stores.register("i\(isLater ? 2 : 1)\(number)", "x\(number)", at: service)
+                }
+            }
+            #expect(try await stores.locales().count == (isLater ? 5 : 3))
+            #expect(try await stores.brokenRollUp() == [])
         }
+        // The night job gives them their cells.
+        try await stores.passNight(limits)
+        #expect(try await stores.locales().count == 8)
+        try await stores.expectSound()
     }
 
     @Test func cells_thatExist_doNotCountAsNew_inAProcessThatStarts() async throws {
-        try await TestStores.with { stores in
-            let limits = RollUpCellLimits(cellsMax: 4)
-            for locales in [["a", "b", "c"], ["a", "b", "c", "d"]] {
-                try await stores.withService(RollUpCells(limits: limits)) { service in
-                    for locale in locales { try await stores.register("i10", locale, at: service) }
-                }
+        let limits = RollUpCellLimits(cellsMax: 4)
+        for locales in [["a", "b", "c"], ["a", "b", "c", "d"]] {
+            try await stores.withService(RollUpCells(limits: limits)) { service in
+                for locale in locales { try await stores.register("i10", locale, at: service) }
             }
-            #expect(try await stores.locales() == ["a", "b", "c", "d"])
         }
+        #expect(try await stores.locales() == ["a", "b", "c", "d"])
     }
 }
 

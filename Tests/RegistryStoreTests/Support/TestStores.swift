@@ -7,6 +7,7 @@ import Logging
 import PostgresClient
 import PushRegistry
 import RegistryTestSupport
+import Testing
 
 @testable import RegistryStore
 
@@ -23,10 +24,11 @@ struct TestStores: Sendable {
     /// Those of a process.
     let cubes = CubeCache()
 
+    /// Those of the test that runs.
+    @TaskLocal static var lent: TestStores?
+
     /// Lends stores on a throw-away cluster, on a loop of their own.
-    static func with<Value: Sendable>(
-        _ body: @escaping @Sendable (TestStores) async throws -> Value
-    ) async throws -> Value {
+    static func with<Value: Sendable>(_ body: (TestStores) async throws -> Value) async throws -> Value {
         try await ThrowawayCluster.withDatabase(from: .migrated, logger: quiet) { server in
             let configuration = try PostgresConfiguration(server.connectionString)
             let loop = EventLoop(name: "stores")
@@ -177,4 +179,20 @@ func aside<Value: Sendable>(
     }
     done.wait()
     return try outcome.withLock { $0 }!.get()
+}
+/// Lends stores to each test of a suite, on a database of its own.
+struct LentStores: SuiteTrait, TestTrait, TestScoping {
+    let isRecursive = true
+
+    func provideScope(
+        for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
+    ) async throws {
+        try await TestStores.with { stores in
+            try await TestStores.$lent.withValue(stores) { try await function() }
+        }
+    }
+}
+
+extension Trait where Self == LentStores {
+    static var stores: LentStores { LentStores() }
 }

@@ -1,4 +1,3 @@
-import EmbeddedPostgres
 import PostgresClient
 
 extension RegistryApp {
@@ -12,9 +11,7 @@ extension RegistryApp {
     /// - Returns: the days, the earliest first, such as `2026-03-01`.
     @discardableResult
     public func recordCounts(daysAgo days: [Int64]) async throws -> [String] {
-        let night = try await RegistryCommand.run(
-            ["cleanup", "--app", id, "--max-share", "100%"],
-            environment: ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString])
+        let night = try await registry.run(["cleanup", "--app", id, "--max-share", "100%"])
         guard night.status == 0 else { throw NightJobFailed(log: night.log) }
         let recorded = try await database.rows(
             """

@@ -53,9 +53,7 @@ public struct CleanUp: Sendable {
         _ options: Options, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> CleanUpReport {
         try await PostgresSession.withSession(configuration) { session in
-            let nodes = try CleanUpNodes(session)
-            try session.run(script: CleanUpStatements.sessionSettings)
-            if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
+            let nodes = try CleanUpNodes.beginning(session)
             let ledger = CleanUpLedger(session: session)
             if !options.isDryRun { try ledger.lock() }
             defer { if !options.isDryRun { ledger.unlock() } }
@@ -97,9 +95,7 @@ public struct CleanUp: Sendable {
     /// - Throws: `CleanUpRefusal`, `PostgresError`.
     public func undo(_ run: Int, process: String, recording entry: AuditEntry) async throws -> Undoing {
         try await PostgresSession.withSession(configuration) { session in
-            let nodes = try CleanUpNodes(session)
-            try session.run(script: CleanUpStatements.sessionSettings)
-            if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
+            let nodes = try CleanUpNodes.beginning(session)
             let ledger = CleanUpLedger(session: session)
             try ledger.lock()
             defer { ledger.unlock() }

@@ -15,6 +15,14 @@ final class CleanUpNodes {
         isDistributed = try Distribution.exists(session)
     }
 
+    /// Also sets the session up.
+    static func beginning(_ session: PostgresSession) throws -> CleanUpNodes {
+        let nodes = try CleanUpNodes(session)
+        try session.run(script: CleanUpStatements.sessionSettings)
+        if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
+        return nodes
+    }
+
     var hasFaults: Bool { !faults.isEmpty || historyFault != nil }
 
     func fault(of app: AppNumber) -> String? { faults[app] }

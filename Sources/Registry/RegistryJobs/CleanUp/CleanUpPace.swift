@@ -42,6 +42,6 @@ struct CleanUpPace {
     }
 
     private static func busySessions(_ session: PostgresSession) throws -> Int {
-        try session.execute(PostgresStatement(CleanUpStatements.busySessions))[0].decode(0)
+        try session.execute(CleanUpStatements.busySessions())[0].decode(0)
     }
 }

@@ -57,7 +57,7 @@ struct CleanUpPlan {
         _ session: PostgresSession, _ nodes: CleanUpNodes, _ options: CleanUp.Options,
         _ progress: (CleanUp.Progress) -> Void
     ) throws {
-        let asOf = Timestamp(try session.execute(CleanUpStatements.now)[0].decode(0, as: PostgresTimestamp.self))
+        let asOf: Timestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
         let (usable, unusable) = try Self.apps(session, options)
         let apps = usable.map { ($0, CleanUpBounds($0.policy, asOf: asOf)) }
         let bounds = CleanUpStatements.bounds(apps.map { ($0.number, $1) })

@@ -51,12 +51,10 @@ enum CleanUpStatements {
 
     /// Clean-up, on Citus: reads how many pages the shard of some apps has.
     static func countPagesOfShard(of table: String, _ apps: [AppNumber]) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT pg_relation_size(tableoid) / current_setting('block_size')::bigint FROM \(identifier: table)
-            WHERE app_id = ANY (\(apps.map(\.rawValue))::integer[]) LIMIT 1
-            """
-        ).unprepared()
+        """
+        SELECT pg_relation_size(tableoid) / current_setting('block_size')::bigint FROM \(identifier: table)
+        WHERE app_id = ANY (\(apps.map(\.rawValue))::integer[]) LIMIT 1
+        """
     }
 
     /// The apps' bounds as a FROM item named `p`, a row for each app and provider.

@@ -52,7 +52,7 @@ struct CleanUpUpkeep {
     func purgeAudit(before time: Timestamp) throws {
         var (pace, deleted) = (try CleanUpPace(session), 0)
         repeat {
-            let batch = AuditStatements.delete(before: time, limit: Int64(pace.batch))
+            let batch = AuditStatements.delete(time.postgres, Int64(pace.batch))
             deleted = try pace.run { try session.execute(batch).affectedRows }
         } while deleted > 0
     }

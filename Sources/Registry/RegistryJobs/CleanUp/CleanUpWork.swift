@@ -122,7 +122,7 @@ struct CleanUpWork {
     }
 
     private func writeOnce(_ batch: Batch) throws {
-        let now: PostgresTimestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
+        let now: Timestamp = try session.execute(CleanUpStatements.now)[0].decode(0)
         try session.withTransaction {
             if nodes.isDistributed { try session.run(script: CleanUpStatements.batchSettingsOnCitus) }
             let installIDs = try batch.rows.map { try InstallID($0.installID) }
@@ -132,21 +132,19 @@ struct CleanUpWork {
             let (app, ids) = (batch.app, batch.rows.map(\.installID))
             let (revisions, places) = (batch.rows.map(\.revision), batch.rows.map(\.place))
             let found = try session.execute(
-                PostgresStatement(CleanUpStatements.batch, app.rawValue, ids, revisions, places)
+                CleanUpStatements.batch(app.rawValue, ids, revisions, places)
             ).map { try InstallationColumns.decode($0) }
             guard !found.isEmpty else { return }
             let changes =
                 try batch.isUndone
-                ? restored(batch.step, of: found, in: app, at: Timestamp(now))
-                : changes(batch.step, of: found, in: app, at: Timestamp(now))
+                ? restored(batch.step, of: found, in: app, at: now) : changes(batch.step, of: found, in: app, at: now)
             try changes.check(changes.rows.map { try session.execute($0) })
-            let moment = try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+            let moment = try Moment(session.execute(RegistrationStatements.now()))
             let rest = changes.others(at: moment)
             for statement in rest { _ = try session.execute(statement) }
             _ = try session.execute(
                 batch.isUndone
-                    ? PostgresStatement(
-                        CleanUpLedgerStatements.countRestored, run, app.rawValue, Int64(changes.events.count))
+                    ? CleanUpLedgerStatements.countRestored(run, app.rawValue, Int64(changes.events.count))
                     : ledger.counting(found.count, batch.step, of: app, in: run))
         }
     }
@@ -193,7 +191,7 @@ struct CleanUpWork {
     }
 
     private func catalogue(of app: AppNumber) throws -> TopicCatalogue {
-        let rows = try session.execute(PostgresStatement(TopicCatalogueStatements.ofApp, app.rawValue))
+        let rows = try session.execute(TopicCatalogueStatements.ofApp(app.rawValue))
         return try TopicCatalogue.byApp(rows)[app] ?? TopicCatalogue()
     }
 

@@ -48,7 +48,7 @@ struct PageRange: Hashable {
         return try groups(grouping, session).flatMap { apps in
             // Apps without rows have no shard to look at.
             let read = {
-                try session.execute(CleanUpStatements.countPagesOfShard(of: table, apps)).first?
+                try session.execute(CleanUpStatements.countPagesOfShard(of: table, apps).unprepared()).first?
                     .decode(0, as: Int64.self)
             }
             let count = try nodes.map { try $0.with(apps, read) ?? nil } ?? read()
@@ -60,7 +60,7 @@ struct PageRange: Hashable {
         switch grouping {
         case .byApp: try session.execute(RollUpStatements.allApps).map { [AppNumber(try $0.decode(0))] }
         case .byShard:
-            try session.execute(DistributionStatements.appsByShard).map { row in
+            try session.execute(DistributionStatements.appsByShard.unprepared()).map { row in
                 try row.decode(0, as: [Int32].self).map(AppNumber.init)
             }
         }

@@ -27,7 +27,7 @@ public struct AppRemoval: Sendable {
     public func run(noticing postgres: PostgresClient, failed: @Sendable (any Error) -> Void) async {
         while !Task.isCancelled {
             do {
-                for row in try await postgres.execute(PostgresStatement(AppRemovalStatements.pending)) {
+                for row in try await postgres.execute(AppRemovalStatements.pending()) {
                     _ = try await remove(AppNumber(try row.decode(0)))
                 }
             } catch {
@@ -49,7 +49,7 @@ public struct AppRemoval: Sendable {
         try await PostgresSession.withSession(configuration) { session in
             if try Distribution.exists(session) { try session.run(script: AppRemovalStatements.settingsOnCitus) }
             guard try session.execute(AppRemovalStatements.lock(app))[0].decode(0) else { return false }
-            guard try !session.execute(PostgresStatement(AppRemovalStatements.check, app.rawValue)).isEmpty else {
+            guard try !session.execute(AppRemovalStatements.check(app.rawValue)).isEmpty else {
                 return true
             }
             // Later transactions find no row of `rollup_state`, so they add nothing. Earlier ones may still do.
@@ -64,7 +64,7 @@ public struct AppRemoval: Sendable {
             try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
                 try session.run(script: AppRemovalStatements.batchSettings)
                 for statement in AppRemovalStatements.finish {
-                    _ = try session.execute(PostgresStatement(statement, app.rawValue))
+                    _ = try session.execute(statement(app.rawValue))
                 }
             }
             return true
@@ -87,7 +87,7 @@ public struct AppRemoval: Sendable {
     private func write(_ statement: PostgresStatement, _ session: PostgresSession) throws -> Int {
         try session.withTransaction(attemptsMax: Self.attemptsMax, orIf: \.isLockTimeout) {
             try session.run(script: AppRemovalStatements.batchSettings)
-            return try session.execute(statement).affectedRows
+            return try session.execute(statement.unprepared()).affectedRows
         }
     }
 
@@ -97,8 +97,58 @@ public struct AppRemoval: Sendable {
         var writers: [String]? = nil
         repeat {
             if writers != nil { try session.pause(for: .milliseconds(20)) }
-            writers = try session.execute(PostgresStatement(AppRemovalStatements.writers, writers))
+            writers = try session.execute(AppRemovalStatements.writers(writers))
                 .map { try $0.decode(0) }
         } while writers != []
     }
+}
+
+/// The SQL of the deletion of apps: `DELETE /v1/apps/{app}`, and `push-registry apps delete`. `$1` is the app.
+enum AppRemovalStatements {
+    static let settingsOnCitus = "SET citus.propagate_set_commands = 'local'"
+
+    /// Of each transaction: the rows are found by the key, also by a planner that knows nothing of the table.
+    static let batchSettings = "SET LOCAL lock_timeout = '5s'; SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+
+    /// Service, every second: lists the apps that are being deleted.
+    static let pending = PreparedSQL("SELECT id FROM app WHERE deleting_since IS NOT NULL ORDER BY id")
+
+    /// Deletion of an app: checks that it has begun and not ended.
+    static let check = PreparedSQL("SELECT FROM app WHERE id = $1 AND deleting_since IS NOT NULL")
+
+    /// Admits one session at a time to an app.
+    static func lock(_ app: AppNumber) -> PostgresStatement {
+        "SELECT pg_try_advisory_lock(hashtext('push-registry: deletion'), \(app.rawValue))"
+    }
+
+    /// Deletes some rows of a table with the column `app_id`. In a table with partitions, a place may name a row of
+    /// the app in each of them.
+    static func delete(_ table: String, of app: AppNumber, limit: Int64) -> PostgresStatement {
+        """
+        DELETE FROM \(identifier: table) WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
+            SELECT ctid FROM \(identifier: table) WHERE app_id = \(app.rawValue) LIMIT \(limit)))
+        """
+    }
+
+    /// Deletion of an app: lists the transactions of other sessions that use `rollup_state`, of those in `$1` if that
+    /// is not NULL.
+    static let writers = PreparedSQL(
+        """
+        SELECT DISTINCT virtualtransaction FROM pg_locks
+        WHERE locktype = 'relation' AND relation = 'rollup_state'::regclass AND pid <> pg_backend_pid()
+            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+            AND ($1::text[] IS NULL OR virtualtransaction = ANY ($1))
+        """)
+
+    /// The last transaction deletes what is on the coordinator. Nobody adds such rows any more: they refer to the app,
+    /// whose row is locked.
+    static let finish =
+        [PreparedSQL("SELECT FROM app WHERE id = $1 FOR UPDATE")] + AppDeletionStatements.keys
+        + [
+            "audit_entry", "segment_topic", "segment_use", "segment", "deleted_topic", "topic", "app_signing_key",
+            "cleanup_result",
+        ]
+        .map { PreparedSQL("DELETE FROM \(identifier: $0) WHERE app_id = $1") } + [
+            PreparedSQL("DELETE FROM app WHERE id = $1")
+        ]
 }

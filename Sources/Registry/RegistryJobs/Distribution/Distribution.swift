@@ -52,7 +52,7 @@ public struct Distribution: Sendable {
     }
 
     static func exists(_ session: PostgresSession) throws -> Bool {
-        guard try !session.execute(PostgresStatement(DistributionStatements.isInstalled)).isEmpty else { return false }
+        guard try !session.execute(DistributionStatements.isInstalled()).isEmpty else { return false }
         return try session.execute(DistributionStatements.isDistributed)[0].decode(0)
     }
 
@@ -75,7 +75,7 @@ public struct Distribution: Sendable {
     }
 
     private static func plan(shards: Int, _ session: PostgresSession) throws -> Plan {
-        guard let row = try session.execute(PostgresStatement(DistributionStatements.isInstalled)).first else {
+        guard let row = try session.execute(DistributionStatements.isInstalled()).first else {
             throw DistributionError.noExtension
         }
         let nodes = try Self.nodes(session)
@@ -83,12 +83,10 @@ public struct Distribution: Sendable {
         var plan = Plan(
             citus: try row.decode(0), nodes: nodes.map(\.text), shards: shards,
             tables: try missing(of: tables, session), referenceTables: try missing(of: referenceTables, session),
-            localCopies: try session.execute(DistributionStatements.localCopies)
+            localCopies: try session.execute(DistributionStatements.localCopies.unprepared())
                 .map { try $0.decode(0) }.filter { (tables + referenceTables).contains($0) },
-            compilingNodes: try Self.nodes(
-                session.execute(PostgresStatement(DistributionStatements.compilingNodes))
-            ).map(\.text),
-            sessions: try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0),
+            compilingNodes: try Self.nodes(session.execute(DistributionStatements.compilingNodes())).map(\.text),
+            sessions: try session.execute(DistributionStatements.sessions())[0].decode(0),
             isDone: false)
         plan.isDone = !plan.changesTables && plan.compilingNodes.isEmpty
         return plan
@@ -115,9 +113,9 @@ public struct Distribution: Sendable {
                 try session.checkCancellation()
                 progress("distributing \(table)")
                 let first = Self.tables[0]
-                _ = try session.execute(
-                    DistributionStatements.distribute(
-                        table, shards: Int32(plan.shards), beside: table == first ? nil : first))
+                let distribute = DistributionStatements.distribute(
+                    table, shards: Int32(plan.shards), beside: table == first ? nil : first)
+                _ = try session.execute(distribute.unprepared())
                 _ = try session.execute(DistributionStatements.truncateLocal(table))
             }
             // Inserts read it (`AppRow`).
@@ -131,7 +129,7 @@ public struct Distribution: Sendable {
     private static func waitForServices(_ session: PostgresSession) throws {
         let deadline = ContinuousClock.now + servicesDeadline
         while true {
-            let count: Int = try session.execute(PostgresStatement(DistributionStatements.sessions))[0].decode(0)
+            let count: Int = try session.execute(DistributionStatements.sessions())[0].decode(0)
             if count == 0 { return }
             guard ContinuousClock.now < deadline else { throw DistributionError.servicesRun(count) }
             try session.pause(for: .milliseconds(50))
@@ -139,12 +137,12 @@ public struct Distribution: Sendable {
     }
 
     private static func stopCompiling(_ session: PostgresSession) throws {
-        let row = try session.execute(PostgresStatement(DistributionStatements.stopCompiling))[0]
+        let row = try session.execute(DistributionStatements.stopCompiling())[0]
         guard try row.decode(0) else { throw DistributionError.jitStays(reason: try row.decode(1)) }
     }
 
     private static func nodes(_ session: PostgresSession) throws -> [DistributionStatements.Node] {
-        try nodes(session.execute(DistributionStatements.nodes))
+        try nodes(session.execute(DistributionStatements.nodes.unprepared()))
     }
 
     private static func nodes(_ rows: PostgresResult) throws -> [DistributionStatements.Node] {
@@ -185,12 +183,12 @@ extension Distribution {
             guard found.node != target else { return found.location }
             if !found.location.isAlone {
                 progress("giving the app shards of its own")
-                _ = try session.execute(DistributionStatements.isolate(app))
+                _ = try session.execute(DistributionStatements.isolate(app).unprepared())
                 found = try Self.location(of: app, session)
             }
             progress("moving shard \(found.location.shard) from \(found.location.node) to \(node)")
-            _ = try session.execute(
-                DistributionStatements.move(shard: found.location.shard, from: found.node, to: target))
+            let move = DistributionStatements.move(shard: found.location.shard, from: found.node, to: target)
+            _ = try session.execute(move.unprepared())
             return try Self.location(of: app, session).location
         }
     }
@@ -199,14 +197,10 @@ extension Distribution {
         of app: AppNumber, _ session: PostgresSession
     ) throws -> (location: Location, node: DistributionStatements.Node) {
         guard try exists(session) else { throw DistributionError.notDistributed }
-        let row = try session.execute(DistributionStatements.location(of: app))[0]
+        let row = try session.execute(DistributionStatements.location(of: app).unprepared())[0]
         let node = DistributionStatements.Node(name: try row.decode(1), port: try row.decode(2))
         return (Location(node: node.text, shard: try row.decode(0), isAlone: try row.decode(3)), node)
     }
-}
-
-extension DistributionStatements.Node {
-    fileprivate var text: String { "\(name):\(port)" }
 }
 
 /// Why apps cannot be distributed or moved. The description says what to do.

@@ -17,12 +17,10 @@ enum DistributionStatements {
     static let tables = PostgresStatement("SELECT logicalrelid::text FROM pg_dist_partition").unprepared()
 
     /// Returns the name and the port of each node that may have shards.
-    static let nodes = PostgresStatement(
-        """
+    static let nodes: PostgresStatement = """
         SELECT nodename, nodeport::integer FROM pg_dist_node
         WHERE noderole = 'primary' AND isactive AND shouldhaveshards ORDER BY 1, 2
         """
-    ).unprepared()
 
     /// Sessions of services: they were opened for a database without shards.
     static let sessions = PreparedSQL(
@@ -52,16 +50,12 @@ enum DistributionStatements {
     /// - Parameter other: a table whose shards lie on the same nodes; nil for the first table.
     static func distribute(_ table: String, shards: Int32, beside other: String?) -> PostgresStatement {
         guard let other else {
-            return PostgresStatement(
-                """
+            return """
                 SELECT create_distributed_table(\(table)::text::regclass, 'app_id', colocate_with => 'none',
                     shard_count => \(shards))
                 """
-            ).unprepared()
         }
-        return PostgresStatement(
-            "SELECT create_distributed_table(\(table)::text::regclass, 'app_id', colocate_with => \(other))"
-        ).unprepared()
+        return "SELECT create_distributed_table(\(table)::text::regclass, 'app_id', colocate_with => \(other))"
     }
 
     /// distribute: copies a table to every node.
@@ -75,54 +69,46 @@ enum DistributionStatements {
     }
 
     /// Partitions are not returned, but the tables that have them.
-    static let localCopies = PostgresStatement(
-        """
+    static let localCopies: PostgresStatement = """
         SELECT DISTINCT coalesce(pg_partition_root(logicalrelid), logicalrelid)::text FROM pg_dist_partition
         WHERE pg_relation_size(logicalrelid) > 0 ORDER BY 1
         """
-    ).unprepared()
 
     struct Node: Hashable, Sendable {
         let name: String
         let port: Int32
+
+        var text: String { "\(name):\(port)" }
     }
 
     /// Returns the shard, its node, and whether it has the app alone.
     static func location(of app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT s.shardid, n.nodename, n.nodeport::integer, s.shardminvalue = s.shardmaxvalue
-            FROM pg_dist_shard s JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
-            WHERE s.shardid = get_shard_id_for_distribution_column('installation', \(app.rawValue))
-                AND n.noderole = 'primary'
-            """
-        ).unprepared()
+        """
+        SELECT s.shardid, n.nodename, n.nodeport::integer, s.shardminvalue = s.shardmaxvalue
+        FROM pg_dist_shard s JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
+        WHERE s.shardid = get_shard_id_for_distribution_column('installation', \(app.rawValue))
+            AND n.noderole = 'primary'
+        """
     }
 
     /// Returns an array of apps for each shard that has some.
-    static let appsByShard = PostgresStatement(
-        """
+    static let appsByShard: PostgresStatement = """
         SELECT array_agg(id ORDER BY id) FROM app GROUP BY get_shard_id_for_distribution_column('installation', id)
         """
-    ).unprepared()
 
     /// apps move: gives an app a shard of its own.
     static func isolate(_ app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT isolate_tenant_to_new_shard('installation', \(app.rawValue), 'CASCADE',
-                shard_transfer_mode => 'block_writes')
-            """
-        ).unprepared()
+        """
+        SELECT isolate_tenant_to_new_shard('installation', \(app.rawValue), 'CASCADE',
+            shard_transfer_mode => 'block_writes')
+        """
     }
 
     /// The app's shards of the other tables move with it. Writes of the app wait only at the end of the move.
     static func move(shard: Int64, from old: Node, to new: Node) -> PostgresStatement {
-        PostgresStatement(
-            """
-            SELECT citus_move_shard_placement(\(shard), \(old.name), \(old.port), \(new.name), \(new.port),
-                shard_transfer_mode => 'force_logical')
-            """
-        ).unprepared()
+        """
+        SELECT citus_move_shard_placement(\(shard), \(old.name), \(old.port), \(new.name), \(new.port),
+            shard_transfer_mode => 'force_logical')
+        """
     }
 }

@@ -30,12 +30,12 @@ struct ImportSet {
         var rows: [ImportedRow] = []
         /// The tokens that have a row in `token_holder`, without a holder.
         var freeTokens: Set<TokenAddress> = []
-        /// The choices of users, by their digests.
-        var choices: [[UInt8]: TopicChoices] = [:]
+        /// The choices of users.
+        var choices: [UserID: TopicChoices] = [:]
 
         /// An installation's choices, over those of its user.
         func topics(of row: ImportedRow) -> TopicChoices {
-            row.installation.topicChoices.over(row.userSHA256.flatMap { choices[$0] } ?? TopicChoices())
+            row.installation.topicChoices.over(row.installation.userID.flatMap { choices[$0] } ?? TopicChoices())
         }
     }
 
@@ -45,7 +45,7 @@ struct ImportSet {
     ///   for them.
     /// - Throws: `LostRace`, `PostgresError`, also if the registry has one of them.
     func write(expectingNew isNew: Bool, in session: PostgresSession) throws -> InstallationImporter.Counts {
-        guard try !session.execute(PostgresStatement(RollUpStatements.find, app.rawValue)).isEmpty else {
+        guard try !session.execute(RollUpStatements.find(app.rawValue)).isEmpty else {
             throw StoreError.failed("the app was deleted")
         }
         let chosen = try choose(expectingNew: isNew, session)
@@ -85,9 +85,9 @@ extension ImportSet {
     private func choose(expectingNew isNew: Bool, _ session: PostgresSession) throws -> Chosen {
         let present = isNew ? [] : try presentInstallations(session)
         var rest = present.isEmpty ? rows : rows.filter { !present.contains($0.id) }
-        let guards = try Guards(of: rest, in: app, session)
-        var chosen = Chosen(moment: try moment(session), choices: guards.choices)
-        rest = rest.filter { !guards.refuse($0, at: chosen.moment.time) }.firsts { $0.address(in: app) }
+        let (tombstones, choices) = try guards(of: rest, session)
+        var chosen = Chosen(moment: try moment(session), choices: choices)
+        rest = rest.filter { !isRefused($0, by: tombstones, at: chosen.moment.time) }.firsts { $0.address(in: app) }
         if !isNew {
             let holders = try lockHolders(of: rest, session)
             rest = rest.filter { (holders[$0.address(in: app)] ?? nil) == nil }
@@ -107,7 +107,7 @@ extension ImportSet {
     }
 
     private static func moment(_ session: PostgresSession) throws -> Moment {
-        try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+        try Moment(session.execute(RegistrationStatements.now()))
     }
 
     /// The generations of the lines' clients are of another registry. Those of this one begin above them.
@@ -116,12 +116,12 @@ extension ImportSet {
         let highest = rows.lazy.compactMap(\.installation.generation).max() ?? 0
         guard Installation.firstGeneration(moment.number) <= highest else { return moment }
         _ = try session.execute(ImportStatements.lockNumbers)
-        _ = try session.execute(PostgresStatement(ImportStatements.raiseNumber, Installation.number(after: highest)))
+        _ = try session.execute(ImportStatements.raiseNumber(Installation.number(after: highest)))
         return try Self.moment(session)
     }
 
     private func presentInstallations(_ session: PostgresSession) throws -> Set<InstallID> {
-        let statement = PostgresStatement(ImportStatements.present, app.rawValue, rows.map(\.id.rawValue))
+        let statement = ImportStatements.present(app.rawValue, rows.map(\.id.rawValue))
         return Set(try session.execute(statement).map { try InstallID($0.decode(0)) })
     }
 
@@ -133,35 +133,26 @@ extension ImportSet {
     }
 
     /// What is remembered of the lines' users and sessions (R7). Until the transaction ends, none of them ends.
-    private struct Guards {
-        private var refusedBefore: [[UInt8]: Timestamp] = [:]
-        private var endedSessions: Set<String> = []
-        private(set) var choices: [[UInt8]: TopicChoices] = [:]
-
-        init(of rows: [ImportedRow], in app: AppNumber, _ session: PostgresSession) throws {
-            let users = Array(Set(rows.compactMap(\.userSHA256)))
-            let sessions = Array(Set(rows.compactMap { $0.installation.session?.id.rawValue }))
-            guard !users.isEmpty else { return }
-            _ = try session.execute(LockBuckets(users: users, sessions: sessions, in: app).shared)
-            for row in try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, users)) {
-                let user = try RememberedUser(row)
-                refusedBefore[user.sha256] = user.logout?.time
-                choices[user.sha256] = user.choices
-            }
-            guard !sessions.isEmpty else { return }
-            for row in try session.execute(PostgresStatement(GuardStatements.sessions, app.rawValue, sessions))
-            where try row.decode(1, as: PostgresTimestamp?.self) != nil {
-                endedSessions.insert(try row.decode(0))
-            }
+    private func guards(
+        of rows: [ImportedRow], _ session: PostgresSession
+    ) throws -> (tombstones: Tombstones, choices: [UserID: TopicChoices]) {
+        var guards = RegistrationGuards(in: app)
+        for row in rows {
+            if let owner = row.owner, let digest = row.userSHA256 { guards.add(owner, digest, on: nil) }
         }
+        guard !guards.users.isEmpty else { return (Tombstones(), [:]) }
+        _ = try session.execute(guards.lock)
+        return try guards.decode(guards.reads.map { try session.execute($0) }[...])
+    }
 
-        /// Whether the line's user was logged out everywhere or erased after the line's time, or its session was ended.
-        /// A line without a time counts as older than every logout.
-        func refuse(_ row: ImportedRow, at now: Timestamp) -> Bool {
-            if let session = row.installation.session, endedSessions.contains(session.id.rawValue) { return true }
-            guard let logout = row.userSHA256.flatMap({ refusedBefore[$0] }) else { return false }
-            return row.installation.lastSeenAt.map { logout > min($0, now) } ?? true
-        }
+    /// Whether the line's user was logged out everywhere or erased after the line's time, or its session was ended. A
+    /// line without a time counts as older than every logout.
+    private func isRefused(_ row: ImportedRow, by tombstones: Tombstones, at now: Timestamp) -> Bool {
+        guard let owner = row.owner else { return false }
+        let ended = owner.session.flatMap { tombstones.endedSessions[.init(app: app, sessionID: $0.id)] }
+        guard ended == nil else { return true }
+        guard let logout = tombstones.users[.init(app: app, userID: owner.userID)] else { return false }
+        return row.installation.lastSeenAt.map { logout.time > min($0, now) } ?? true
     }
 }
 
@@ -184,21 +175,18 @@ extension ImportSet {
     /// The row of a returning user exists already.
     private func writeOwners(of chosen: Chosen, expectingNew isNew: Bool, _ session: PostgresSession) throws {
         let number = chosen.moment.number
-        let bound = chosen.rows.compactMap { row in row.installation.userID.map { (row, $0) } }
+        let bound = chosen.rows.compactMap { row in row.owner.map { (row, $0) } }
         guard !bound.isEmpty else { return }
         guard isNew else {
             var owners = OwnerChanges()
-            for (row, userID) in bound {
-                let owned = row.installation.session.map { Owner.Session(id: $0.id, expiresAt: $0.expiresAt) }
-                owners.add(from: nil, to: Owner(userID: userID, session: owned), on: row.id)
-            }
+            for (row, owner) in bound { owners.add(from: nil, to: owner, on: row.id) }
             if let begun = owners.begun(in: app, number: number) { _ = try session.execute(begun) }
             return
         }
         _ = try session.copyIn(ImportStatements.owners) { writer in
-            for (row, userID) in bound {
+            for (row, owner) in bound {
                 try writer.write(
-                    app.rawValue, userID.rawValue, row.id.rawValue, row.installation.session?.id.rawValue, number)
+                    app.rawValue, owner.userID.rawValue, row.id.rawValue, owner.session?.id.rawValue, number)
             }
         }
     }

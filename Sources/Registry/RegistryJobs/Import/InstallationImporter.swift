@@ -172,3 +172,77 @@ public struct InstallationImporter: Sendable {
         }
     }
 }
+
+/// Counts of the installations of an import as they would be right after it.
+public struct ImportForecast: Hashable, Sendable {
+    /// How many a push would reach.
+    public var reachable: [Provider: Int] = [:]
+    /// How many the next clean-up would retire, because nobody has seen them for too long.
+    public var retiredNextRun = 0
+    /// How many have neither a zone nor an offset.
+    public var withoutTimeZone = 0
+    public var withoutUser = 0
+    /// How many choose each topic.
+    public var topics: [TopicNumber: Int] = [:]
+
+    public init() {}
+
+    init(_ rows: [ImportedRow], _ bounds: CleanUpBounds) {
+        for row in rows.lazy.map(\.installation) {
+            let provider = row.token.provider
+            let reachability = Reachability(
+                state: .active, sessionExpiresAt: row.session?.expiresAt, settings: row.snapshot.settings,
+                provider: provider)
+            if reachability.obstacles(at: bounds.asOf).isEmpty { reachable[provider, default: 0] += 1 }
+            if row.lastSeenAt ?? bounds.asOf <= bounds.unseenSince(provider) { retiredNextRun += 1 }
+            if row.snapshot.device.timeZoneOffset == Device.noTimeZoneOffset { withoutTimeZone += 1 }
+            if row.userID == nil { withoutUser += 1 }
+            for code in row.topicChoices.codes where code > 0 { topics[TopicNumber(code), default: 0] += 1 }
+        }
+    }
+
+    static func += (left: inout ImportForecast, right: ImportForecast) {
+        left.reachable.merge(right.reachable, uniquingKeysWith: +)
+        left.retiredNextRun += right.retiredNextRun
+        left.withoutTimeZone += right.withoutTimeZone
+        left.withoutUser += right.withoutUser
+        left.topics.merge(right.topics, uniquingKeysWith: +)
+    }
+}
+
+/// The roll-up's cells of an import, in a cache that its sessions share. A cell that is missing is created ahead of the
+/// transaction. As in `RollUpCells`, the cache belongs to one state of the database.
+final class ImportCells: Sendable {
+    private let app: AppNumber
+    private let cache = Locked<(identity: String, known: [RollUpCells.Key: Int64])>(("", [:]))
+
+    init(app: AppNumber) {
+        self.app = app
+    }
+
+    /// - Returns: a number for each key, in their order.
+    func numbers(of keys: [RollUpCells.Key], _ session: PostgresSession) throws -> [Int64] {
+        let identity: String = try session.execute(DatabaseIdentityStatements.identity())[0].decode(0)
+        var numbers = cache.withLock { cache in
+            if cache.identity != identity { cache = (identity, [:]) }
+            return keys.map { cache.known[$0] }
+        }
+        let missing = Array(Set(zip(keys, numbers).lazy.filter { $1 == nil }.map(\.0)))
+        guard !missing.isEmpty else { return numbers.compactMap(\.self) }
+        let created = Dictionary(
+            uniqueKeysWithValues: zip(missing, try RollUpCellCreation.run(missing, in: session)))
+        add(created, identity)
+        for (index, key) in keys.enumerated() where numbers[index] == nil { numbers[index] = created[key] }
+        return numbers.compactMap(\.self)
+    }
+
+    private func add(_ created: [RollUpCells.Key: Int64], _ identity: String) {
+        cache.withLock { cache in
+            guard cache.identity == identity else { return }
+            if cache.known.count + created.count > RollUpCells.cachedMax {
+                cache.known.removeAll(keepingCapacity: true)
+            }
+            cache.known.merge(created) { $1 }
+        }
+    }
+}

@@ -250,7 +250,7 @@ extension AudiencePage.Item {
         let typed =
             try isTyped
             ? Typed(
-                name: row.decode(9), expiresAt: row.decode(10, as: PostgresTimestamp?.self).map(Timestamp.init)) : nil
+                name: row.decode(9), expiresAt: row.decode(10, as: Timestamp?.self)) : nil
         self.init(
             installID: try InstallID(row.decode(0)), provider: provider,
             token: try Provider(rawValue: issuer).flatMap { provider in try text.map { try Token($0, of: provider) } },

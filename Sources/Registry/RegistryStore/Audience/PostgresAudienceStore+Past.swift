@@ -121,7 +121,7 @@ private struct PastReading: Sendable {
         for row in records {
             let day = try CalendarDay(try row.decode(0, as: String.self))
             if next.days.last?.day != day {
-                next.days.append(Day(day: day, asOf: Timestamp(try row.decode(2, as: PostgresTimestamp.self))))
+                next.days.append(Day(day: day, asOf: try row.decode(2, as: Timestamp.self)))
             }
             let layer: Int32 = try row.decode(1)
             var (rows, place): ([AppCube.Row], Int) = ([], 0)
@@ -152,8 +152,8 @@ private struct PastReading: Sendable {
     func zones(at asOf: Timestamp) -> PostgresStatement { CubeStatements.zones(of: query.audience.app, at: asOf) }
 
     func view(of day: Day, zones: [String: Int64]) -> CubeView {
-        var cube = cube
-        cube.layers = day.layers
-        return CubeView(cube, at: moment.past(day.asOf), zones: zones)
+        var (cube, moment) = (cube, moment)
+        (cube.layers, moment.asOf) = (day.layers, day.asOf)
+        return CubeView(cube: cube, moment: moment, zones: zones)
     }
 }

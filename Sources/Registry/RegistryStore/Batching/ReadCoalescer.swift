@@ -160,7 +160,7 @@ actor ReadCoalescer<Read: BatchedRead> {
         let results = try await resources.postgres.read(statements + [DirectoryStatements.moment()], timeout: timeout)
         let moment = try results[statements.count][0]
         let version: Int64 = try moment.decode(0)
-        let now = Timestamp(try moment.decode(1, as: PostgresTimestamp.self))
+        let now = try moment.decode(1, as: Timestamp.self)
         return try zip(reads, results).map { reads, rows in
             zip(reads, try Read.findings(of: reads, in: rows, at: now)).map { read, finding in
                 read.directoryVersion ?? version == version ? finding : .failure(DirectoryChanged())

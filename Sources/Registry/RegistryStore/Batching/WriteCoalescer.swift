@@ -111,6 +111,18 @@ actor WriteCoalescer<Write: BatchedWrite> {
             countMax: Self.waitingMax, batchMax: Self.batchMax, overlapMax: isDistributed ? Self.overlapMax : nil)
     }
 
+    /// Each batch is one transaction, which is tried again if it loses a race.
+    init(
+        _ resources: LoopResources, meters: WriteMeters, attemptsMax: Int = 20,
+        transaction: @escaping @Sendable ([Write], LockPatience, PostgresTransaction) async throws -> Results
+    ) {
+        self.init(resources, meters: meters) { batch, patience in
+            try await resources.postgres.withTransaction(attemptsMax: attemptsMax) {
+                try await transaction(batch, patience, $0)
+            }
+        }
+    }
+
     /// - Throws: the error that `body` returns for the write; `StoreError`.
     func write(_ write: Write) async throws -> Write.Outcome {
         try await withUnsafeThrowingContinuation { continuation in

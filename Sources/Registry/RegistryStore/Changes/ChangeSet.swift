@@ -1,3 +1,4 @@
+import Metrics
 import PostgresClient
 import PushRegistry
 
@@ -144,7 +145,10 @@ extension ChangeSet {
         return [
             subtracted.isEmpty ? nil : RollUpDeltaStatements.tokens(of: subtracted, step: -1, in: app),
             InstallationStep.layout.statement(ChangeStatements.step, steps, of: app),
-            deleted.isEmpty ? nil : ChangeStatements.delete(deleted, in: app),
+            deleted.isEmpty
+                ? nil
+                : ChangeStatements.delete(
+                    app.rawValue, deleted.map(\.installation.key.installID.rawValue), deleted.map(\.revision)),
             replaced.isEmpty ? nil : SnapshotStatements.keep(replaced, in: app, at: time),
             BindingRow.layout.statement(ChangeStatements.bind, bound, of: app),
             BindingRow.ofSnapshot.statement(ChangeStatements.snap, newSnapshots, of: app, at: time),
@@ -179,7 +183,8 @@ extension ChangeSet {
         let ids = deleted.map(\.installation.key.installID)
         return (ids.isEmpty ? [] : [SnapshotStatements.delete(app.rawValue, ids.map(\.rawValue))])
             + EndedEpochs.statements(of: restarted, in: app)
-            + ended.map { TypedTokenStatements.end($0, of: $1, in: app) } + TypedTokenStatements.write(tokens, in: app)
+            + ended.map { TypedTokenStatements.end(app.rawValue, $1.map(\.rawValue), $0.map(\.rawValue)) }
+            + TypedTokenStatements.write(tokens, in: app)
             + [
                 holders.isEmpty ? nil : HolderStatements.move(holders.map { ($0, $1) }, in: app),
                 owners.ended(in: app, at: time), owners.begun(in: app, number: moment.number),
@@ -206,5 +211,34 @@ extension PostgresTransaction {
         let results = try await commit(after: first + changes.rows + changes.others(at: moment))
         EventMeters.count(changes.events, changes.topicsEvents)
         return results
+    }
+}
+
+/// Counts the events that this process wrote, by kind and reason. The rules define both, so there are few series.
+enum EventMeters {
+    private struct Change: Hashable {
+        let kind: EventKind
+        let reason: TokenEvent.Reason
+    }
+
+    /// Call it once the events are committed.
+    static func count(_ events: [TokenEvent], _ topicsEvents: [TopicsEvent] = []) {
+        var counts: [Change: Int] = [:]
+        for event in events { counts[Change(kind: event.kind, reason: event.reason), default: 0] += 1 }
+        for event in topicsEvents { counts[Change(kind: .topicsChanged, reason: event.reason), default: 0] += 1 }
+        for (change, times) in counts {
+            Counter(
+                label: "changes_total",
+                dimensions: [("event", change.kind.rawValue), ("reason", change.reason.rawValue)]
+            ).increment(by: times)
+        }
+    }
+
+    /// Counts typed tokens that verdicts removed, which have no events. Call it once they are committed.
+    static func count(removed tokens: [TokenKind: Int]) {
+        for (kind, times) in tokens {
+            Counter(label: "typed_tokens_removed_total", dimensions: [("kind", kind.rawValue)])
+                .increment(by: times)
+        }
     }
 }

@@ -1,5 +1,5 @@
-import PostgresClient
-import PushRegistry
+public import PostgresClient
+public import PushRegistry
 
 /// Decodes the columns of a row one after another.
 struct ColumnReader {
@@ -27,15 +27,6 @@ struct ColumnReader {
         TopicChoices(codes: try next([Int32]?.self) ?? [])
     }
 
-    mutating func nextTimestamp() throws -> Timestamp {
-        Timestamp(try next(PostgresTimestamp.self))
-    }
-
-    /// Nil for NULL.
-    mutating func nextTime() throws -> Timestamp? {
-        try next(PostgresTimestamp?.self).map(Timestamp.init)
-    }
-
     /// `p256dh` and `auth`.
     mutating func nextKeys() throws -> WebPushKeys? {
         let (p256dh, auth) = (try next(String?.self), try next(String?.self))
@@ -47,7 +38,7 @@ struct ColumnReader {
     mutating func nextOwner() throws -> Owner? {
         let userID = try next(String?.self).map { try UserID($0) }
         let sessionID = try next(String?.self).map { try SessionID($0) }
-        let expiresAt = try nextTime()
+        let expiresAt: Timestamp? = try next()
         return userID.map { userID in
             Owner(userID: userID, session: sessionID.map { Owner.Session(id: $0, expiresAt: expiresAt) })
         }
@@ -62,7 +53,11 @@ extension TopicChoices {
     var literal: String? { stored.map { "{" + $0.map(String.init).joined(separator: ",") + "}" } }
 }
 
-extension Timestamp {
+extension Timestamp: PostgresDecodable {
+    public static func decode(_ bytes: RawSpan, type: PostgresType) -> Timestamp? {
+        PostgresTimestamp.decode(bytes, type: type).map(Timestamp.init)
+    }
+
     package init(_ timestamp: PostgresTimestamp) {
         self.init(microseconds: timestamp.microsecondsSince1970)
     }

@@ -49,11 +49,11 @@ package enum InstallationColumns {
             keys: try reader.nextKeys(), owner: try reader.nextOwner(),
             state: try reader.nextLabel(), generation: try reader.next(), registrationGeneration: try reader.next(),
             epoch: try reader.next(), probablyReplacedBy: try reader.next(String?.self).map { try InstallID($0) },
-            createdAt: try reader.nextTimestamp(), registeredAt: try reader.nextTimestamp(),
-            lastSeenAt: try reader.nextTimestamp(), stateChangedAt: try reader.nextTimestamp(),
+            createdAt: try reader.next(), registeredAt: try reader.next(),
+            lastSeenAt: try reader.next(), stateChangedAt: try reader.next(),
             snapshotDigest: try reader.next(), fingerprint: try decodeFingerprint(&reader))
         installation.spelling = spelling
-        installation.credentialIssuedAt = try reader.nextTime()
+        installation.credentialIssuedAt = try reader.next()
         installation.topicChoices = try reader.nextChoices()
         installation.topics = try reader.nextChoices()
         installation.isImported = try reader.next()

@@ -23,25 +23,25 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
         case .person(let named, let digest): (person, signIn) = (named, digest)
         }
         let added = try await execute(
-            PostgresStatement(
-                ConsoleSessionStatements.add, sha256, session.createdAt.postgres, session.lastUsedAt.postgres, keyID,
+            ConsoleSessionStatements.add(
+                sha256, session.createdAt.postgres, session.lastUsedAt.postgres, keyID,
                 proof, person?.issuer, person?.subject, person?.name, person?.groups, signIn, Self.sessionsMax))
         return !added.isEmpty
     }
 
     public func session(_ sha256: [UInt8]) async throws -> ConsoleSession? {
         try await storing {
-            let rows = try await postgres.read(PostgresStatement(ConsoleSessionStatements.read, sha256))
+            let rows = try await postgres.read(ConsoleSessionStatements.read(sha256))
             return try rows.first.flatMap(ConsoleSession.init)
         }
     }
 
     public func recordUse(of sha256: [UInt8], at time: Timestamp) async throws {
-        _ = try await execute(PostgresStatement(ConsoleSessionStatements.recordUse, sha256, time.postgres))
+        _ = try await execute(ConsoleSessionStatements.recordUse(sha256, time.postgres))
     }
 
     public func remove(_ sha256: [UInt8]) async throws {
-        _ = try await execute(PostgresStatement(ConsoleSessionStatements.remove, sha256))
+        _ = try await execute(ConsoleSessionStatements.remove(sha256))
     }
 
     private func execute(_ statement: PostgresStatement) async throws -> PostgresResult {
@@ -61,7 +61,7 @@ extension ConsoleSession {
                 signIn: try row.decode(8))
         }
         guard let credential = keyID ?? proof ?? person else { return nil }
-        self.init(credential, createdAt: Timestamp(try row.decode(0)), lastUsedAt: Timestamp(try row.decode(1)))
+        self.init(credential, createdAt: try row.decode(0), lastUsedAt: try row.decode(1))
     }
 }
 
@@ -86,7 +86,45 @@ public struct ConsoleSessionSweep: Sendable {
     /// - Throws: `PostgresError`.
     func sweep(at now: Timestamp) async throws {
         _ = try await postgres.execute(
-            PostgresStatement(
-                ConsoleSessionStatements.sweep, now.preceding(by: ConsoleSession.keptFor).postgres))
+            ConsoleSessionStatements.sweep(now.preceding(by: ConsoleSession.keptFor).postgres))
     }
+}
+
+/// The SQL of `/console/v1/session` and `/console/v1/signed-in`, and of the look-up of the session of every call under
+/// `/console/v1`.
+enum ConsoleSessionStatements {
+    /// Every call under /console/v1: reads the session.
+    static let read = PreparedSQL(
+        """
+        SELECT created_at, last_used_at, key_id, admin_proof, issuer, subject, name, groups, sign_in
+        FROM console_session WHERE sha256 = $1
+        """)
+
+    /// A call under /console/v1, once a minute: records that the session is in use.
+    static let recordUse = PreparedSQL(
+        "UPDATE console_session SET last_used_at = $2 WHERE sha256 = $1 AND last_used_at < $2")
+
+    /// Sign-ins of one key or person at the same moment may leave a few sessions more. A sign-in at a provider adds one
+    /// session.
+    static let add = PreparedSQL(
+        """
+        WITH crowded AS (
+            DELETE FROM console_session WHERE sha256 IN (
+                SELECT sha256 FROM console_session
+                WHERE key_id IS NOT DISTINCT FROM $4 AND (issuer, subject) IS NOT DISTINCT FROM ($6, $7)
+                ORDER BY last_used_at DESC OFFSET $11 - 1)
+        )
+        INSERT INTO console_session
+            (sha256, created_at, last_used_at, key_id, admin_proof, issuer, subject, name, groups, sign_in)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        ON CONFLICT (sign_in) DO NOTHING RETURNING true
+        """)
+
+    /// DELETE /console/v1/session: removes the session.
+    static let remove = PreparedSQL(
+        "DELETE FROM console_session WHERE sha256 = $1")
+
+    /// A service's background task: removes sessions of the console that ended days ago.
+    static let sweep = PreparedSQL(
+        "DELETE FROM console_session WHERE last_used_at < $1")
 }

@@ -83,8 +83,8 @@ enum DirectoryStatements {
         DELETE FROM api_key WHERE id IN (SELECT id FROM gone)
         """)
 
-    /// Changes of keys, of topics and of segments: those of one app wait for each other. Foreign keys that refer
-    /// to the app do not wait.
+    /// Changes of keys, of topics and of segments: those of one app wait for each other. Else two segments could be
+    /// made to name each other. Foreign keys that refer to the app do not wait.
     static let lockApp = PreparedSQL("SELECT FROM app WHERE id = $1 FOR NO KEY UPDATE")
 
     /// POST …/keys, keys create: counts the keys that are not revoked. Runs after the app's row was locked.
@@ -105,13 +105,9 @@ enum DirectoryStatements {
 
     // MARK: Uses of keys
 
-    /// Services write the same row, and the latest hour stays.
-    static func recordUse(of keyID: String, at time: Timestamp) -> PostgresStatement {
-        PostgresStatement(recordUseSQL, keyID, time.postgres)
-    }
-
-    /// A service's background task: records when a key was used last.
-    private static let recordUseSQL = PreparedSQL(
+    /// A service's background task: records when a key was used last. Services write the same row, and the latest hour
+    /// stays.
+    static let recordUse = PreparedSQL(
         """
         INSERT INTO api_key_use AS known (key_id, last_used_at) VALUES ($1, $2)
         ON CONFLICT (key_id) DO UPDATE SET last_used_at = excluded.last_used_at
@@ -121,4 +117,24 @@ enum DirectoryStatements {
     /// GET …/keys: reads when the app's keys were used last.
     static let lastUses = PreparedSQL(
         "SELECT key_id, last_used_at FROM api_key_use JOIN api_key ON id = key_id WHERE app_id = $1")
+}
+
+/// The SQL that begins the deletion of an app, and reports its progress. `$1` is the app's number.
+package enum AppDeletionStatements {
+    /// DELETE /v1/apps/{app}, apps delete: locks the app; `$1` is its id. No rows that refer to it are added meanwhile.
+    static let lock = PreparedSQL("SELECT id, deleting_since FROM app WHERE identifier = $1 FOR UPDATE")
+
+    /// DELETE /v1/apps/{app}, apps delete: begins.
+    static let begin = PreparedSQL("UPDATE app SET deleting_since = now() WHERE id = $1 RETURNING deleting_since")
+
+    /// Deletes the keys with their uses, and the sessions of the console that they began.
+    package static let keys = [
+        PreparedSQL("SELECT FROM api_key WHERE app_id = $1 FOR UPDATE"),
+        PreparedSQL("DELETE FROM console_session WHERE key_id IN (SELECT id FROM api_key WHERE app_id = $1)"),
+        PreparedSQL("DELETE FROM api_key_use WHERE key_id IN (SELECT id FROM api_key WHERE app_id = $1)"),
+        PreparedSQL("DELETE FROM api_key WHERE app_id = $1"),
+    ]
+
+    /// GET and DELETE /v1/apps/{app}, apps delete: counts the installations that are left.
+    static let left = PreparedSQL("SELECT count(*) FROM installation WHERE app_id = $1")
 }

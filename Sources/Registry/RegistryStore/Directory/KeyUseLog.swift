@@ -48,7 +48,7 @@ public final class KeyUseLog: KeyUseRecorder {
         for await use in waiting {
             let time = Timestamp(microseconds: use.hour * Self.microsecondsPerHour)
             do {
-                _ = try await postgres.execute(DirectoryStatements.recordUse(of: use.keyID, at: time))
+                _ = try await postgres.execute(DirectoryStatements.recordUse(use.keyID, time.postgres))
             } catch {
                 forget(use)
             }

@@ -98,7 +98,7 @@ public actor PostgresAppDirectory: AppDirectory {
 
     /// The cached snapshot if it is still current, or else a new one.
     private func validated() async throws -> DirectorySnapshot {
-        let rows = try await postgres.read(PostgresStatement(DirectoryStatements.version))
+        let rows = try await postgres.read(DirectoryStatements.version())
         let last = lastRead
         guard let version = rows.first else { throw StoreError.failed("the table directory_version has no row") }
         guard try version.decode(0, as: Int64.self) != last.version else { return last }
@@ -113,23 +113,21 @@ public actor PostgresAppDirectory: AppDirectory {
         try await postgres.withTransaction(.snapshot) { transaction in
             let last = lastRead
             let moment = try await transaction.execute([
-                PostgresStatement(DirectoryStatements.version), PostgresStatement(DirectoryStatements.databaseEpoch),
-                PostgresStatement(DirectoryStatements.changes, last.version),
+                DirectoryStatements.version(), DirectoryStatements.databaseEpoch(),
+                DirectoryStatements.changes(last.version),
             ])
             let (version, epoch): (Int64, String) = (try moment[0][0].decode(0), try moment[1][0].decode(0))
             let isComplete = epoch == last.databaseEpoch && Int64(moment[2].count) == version - last.version
             let changes =
-                isComplete ? moment[2] : try await transaction.execute(PostgresStatement(DirectoryStatements.allApps))
+                isComplete ? moment[2] : try await transaction.execute(DirectoryStatements.allApps())
             var (changed, owners): (Set<Int32>, Set<Int32>) = ([], [])
             for change in changes {
                 let app: Int32 = try change.decode(0)
                 if try change.decode(1) { owners.insert(app) } else { changed.insert(app) }
             }
             let results = try await transaction.execute([
-                PostgresStatement(DirectoryStatements.apps, Array(changed)),
-                PostgresStatement(SigningKeyStatements.signingKeys, Array(changed)),
-                PostgresStatement(TopicCatalogueStatements.ofApps, Array(changed)),
-                PostgresStatement(DirectoryStatements.keys, Array(owners)),
+                DirectoryStatements.apps(Array(changed)), SigningKeyStatements.signingKeys(Array(changed)),
+                TopicCatalogueStatements.ofApps(Array(changed)), DirectoryStatements.keys(Array(owners)),
             ])
             let signingKeys = try SigningKeyStatements.byApp(results[1])
             let topics = try TopicCatalogue.byApp(results[2])
@@ -151,8 +149,8 @@ public actor PostgresAppDirectory: AppDirectory {
         _ last: DirectorySnapshot, into found: inout DirectorySnapshot.Apps
     ) throws {
         let (number, id) = (AppNumber(try row.decode(0)), try AppID(row.decode(1)))
-        if let since: PostgresTimestamp = try row.decode(5) {
-            return found.deleting.append(DeletingApp(number: number, id: id, since: Timestamp(since)))
+        if let since: Timestamp = try row.decode(5) {
+            return found.deleting.append(DeletingApp(number: number, id: id, since: since))
         }
         let revision = try row.decode(3, as: String.self)
         let known = last.app(number).flatMap { $0.revision == revision ? $0.policy : nil }
@@ -190,10 +188,8 @@ public actor PostgresAppDirectory: AppDirectory {
         of id: AppID, by decide: @Sendable (StoredPolicy?) async throws -> PolicyChange
     ) async throws -> (app: App, change: PolicyChange)? {
         try await postgres.withTransaction { transaction in
-            let lock = PostgresStatement(DirectoryStatements.lockPolicy, id.rawValue)
-            guard let row = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock]).last?.first else {
-                return nil
-            }
+            let lock = DirectoryStatements.lockPolicy(id.rawValue)
+            guard let row = try await transaction.execute([lock], .alone)[0].first else { return nil }
             guard try !row.decode(3, as: Bool.self) else { throw AppIsBeingDeleted() }
             let number = AppNumber(try row.decode(0))
             var revision: String = try row.decode(2)
@@ -202,7 +198,7 @@ public actor PostgresAppDirectory: AppDirectory {
             if let entry = change.entry {
                 let text = try PolicyDocument(change.policy).text()
                 let results = try await transaction.commit(after: [
-                    PostgresStatement(DirectoryStatements.replacePolicy, number.rawValue, text),
+                    DirectoryStatements.replacePolicy(number.rawValue, text),
                     AuditStatements.add(entry, of: number),
                 ])
                 revision = try results[0][0].decode(0)
@@ -218,13 +214,11 @@ public actor PostgresAppDirectory: AppDirectory {
     /// - Returns: nil if another caller has just created the app.
     private func creation(of id: AppID, _ change: PolicyChange) async throws -> App? {
         let text = try PolicyDocument(change.policy).text()
-        let number = AppNumber(
-            try await postgres.execute(PostgresStatement(DirectoryStatements.drawNumber))[0].decode(0))
+        let number = AppNumber(try await postgres.execute(DirectoryStatements.drawNumber())[0].decode(0))
         _ = try await postgres.execute(RollUpStatements.addState(number))
-        let create = PostgresStatement(DirectoryStatements.createApp, id.rawValue, text, number.rawValue)
+        let create = DirectoryStatements.createApp(id.rawValue, text, number.rawValue)
         return try await postgres.withTransaction { transaction in
-            let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [create])
-            guard let row = results.last?.first else { return nil }
+            guard let row = try await transaction.execute([create], .alone)[0].first else { return nil }
             try await transaction.commit(after: change.entry.map { [AuditStatements.add($0, of: number)] } ?? [])
             return App(number: number, id: id, policy: change.policy, revision: try row.decode(0))
         }
@@ -235,47 +229,42 @@ public actor PostgresAppDirectory: AppDirectory {
     ) async throws -> (app: DeletingApp, isNew: Bool)? {
         try await storing {
             try await postgres.withTransaction { transaction in
-                let lock = PostgresStatement(AppDeletionStatements.lock, id.rawValue)
-                let results = try await transaction.execute(LockTimeoutStatements.of(.alone) + [lock])
-                guard let row = results.last?.first else { return nil }
+                let locked = try await transaction.execute([AppDeletionStatements.lock(id.rawValue)], .alone)[0]
+                guard let row = locked.first else { return nil }
                 let number: Int32 = try row.decode(0)
-                let known: PostgresTimestamp? = try row.decode(1)
+                let known: Timestamp? = try row.decode(1)
                 let since =
                     if let known { known } else {
                         try await transaction.execute(
-                            [PostgresStatement(AppDeletionStatements.begin, number)]
-                                + AppDeletionStatements.keys.map { PostgresStatement($0, number) }
+                            [AppDeletionStatements.begin(number)]
+                                + AppDeletionStatements.keys.map { $0(number) }
                                 + [AuditStatements.add(entry, of: nil)])[0][0]
-                            .decode(0, as: PostgresTimestamp.self)
+                            .decode(0, as: Timestamp.self)
                     }
-                return (DeletingApp(number: AppNumber(number), id: id, since: Timestamp(since)), known == nil)
+                return (DeletingApp(number: AppNumber(number), id: id, since: since), known == nil)
             }
         }
     }
 
     public func installationsLeft(of app: AppNumber) async throws -> Int64 {
         try await storing {
-            try await postgres.read(PostgresStatement(AppDeletionStatements.left, app.rawValue))[0].decode(0)
+            try await postgres.read(AppDeletionStatements.left(app.rawValue))[0].decode(0)
         }
     }
 
     public func add(_ key: APIKey, recording entry: AuditEntry) async throws {
         try await storing(refusing: APIKey.TooMany.self) {
             try await postgres.withTransaction { transaction in
+                let app = key.app.rawValue
                 let results = try await transaction.execute(
-                    LockTimeoutStatements.of(.alone) + [
-                        PostgresStatement(DirectoryStatements.lockApp, key.app.rawValue),
-                        PostgresStatement(DirectoryStatements.countKeys, key.app.rawValue),
-                    ])
-                let count: Int64? = try results.last?.first?.decode(0)
-                guard count ?? 0 < APIKey.countMax else { throw APIKey.TooMany() }
+                    [DirectoryStatements.lockApp(app), DirectoryStatements.countKeys(app)], .alone)
+                guard try results[1][0].decode(0, as: Int64.self) < APIKey.countMax else { throw APIKey.TooMany() }
                 _ = try await transaction.execute([
-                    PostgresStatement(
-                        DirectoryStatements.forgetRevokedKeys, key.app.rawValue, Int64(APIKey.revokedMax),
-                        APIKey.revokedRetention.seconds),
-                    PostgresStatement(
-                        DirectoryStatements.addKey, key.id, key.app.rawValue, key.name, key.roles.map(\.rawValue),
-                        key.secretSHA256, key.createdAt.postgres, key.expiresAt?.postgres),
+                    DirectoryStatements.forgetRevokedKeys(
+                        app, Int64(APIKey.revokedMax), APIKey.revokedRetention.seconds),
+                    DirectoryStatements.addKey(
+                        key.id, app, key.name, key.roles.map(\.rawValue), key.secretSHA256, key.createdAt.postgres,
+                        key.expiresAt?.postgres),
                     AuditStatements.add(entry, of: key.app),
                 ])
             }
@@ -286,15 +275,12 @@ public actor PostgresAppDirectory: AppDirectory {
         try await storing {
             try await postgres.withTransaction { transaction in
                 let results = try await transaction.execute(
-                    LockTimeoutStatements.of(.alone) + [
-                        PostgresStatement(DirectoryStatements.lockApp, app.rawValue),
-                        PostgresStatement(DirectoryStatements.isRevoked, id, app.rawValue),
-                    ])
-                guard let row = results.last?.first else { return false }
+                    [DirectoryStatements.lockApp(app.rawValue), DirectoryStatements.isRevoked(id, app.rawValue)],
+                    .alone)
+                guard let row = results[1].first else { return false }
                 if try !row.decode(0) {
                     try await transaction.commit(after: [
-                        PostgresStatement(DirectoryStatements.revokeKey, id, app.rawValue),
-                        AuditStatements.add(entry, of: app),
+                        DirectoryStatements.revokeKey(id, app.rawValue), AuditStatements.add(entry, of: app),
                     ])
                 }
                 return true
@@ -304,9 +290,9 @@ public actor PostgresAppDirectory: AppDirectory {
 
     public func lastUses(ofKeysOf app: AppNumber) async throws -> [String: Timestamp] {
         try await storing {
-            let rows = try await postgres.read(PostgresStatement(DirectoryStatements.lastUses, app.rawValue))
+            let rows = try await postgres.read(DirectoryStatements.lastUses(app.rawValue))
             return try rows.reduce(into: [:]) { uses, row in
-                uses[try row.decode(0)] = Timestamp(try row.decode(1, as: PostgresTimestamp.self))
+                uses[try row.decode(0)] = try row.decode(1, as: Timestamp.self)
             }
         }
     }
@@ -344,8 +330,7 @@ extension APIKey {
             id: try row.decode(0), app: AppNumber(try row.decode(1)), name: try row.decode(2),
             // A role that a newer migration added gives nothing here.
             roles: Set(try row.decode(3, as: [String].self).compactMap(Role.init(rawValue:))),
-            secretSHA256: try row.decode(4), createdAt: Timestamp(try row.decode(5)),
-            expiresAt: try row.decode(7, as: PostgresTimestamp?.self).map(Timestamp.init),
-            revokedAt: try row.decode(6, as: PostgresTimestamp?.self).map(Timestamp.init))
+            secretSHA256: try row.decode(4), createdAt: try row.decode(5),
+            expiresAt: try row.decode(7), revokedAt: try row.decode(6))
     }
 }

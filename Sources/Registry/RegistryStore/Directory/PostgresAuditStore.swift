@@ -31,8 +31,8 @@ package enum AuditStatements {
     ///
     /// - Parameter app: nil for a change of no app that exists.
     package static func add(_ entry: AuditEntry, of app: AppNumber?) -> PostgresStatement {
-        PostgresStatement(
-            addSQL, app?.rawValue, entry.action, entry.target, entry.members, entry.actor, entry.roles, entry.requestID,
+        addSQL(
+            app?.rawValue, entry.action, entry.target, entry.members, entry.actor, entry.roles, entry.requestID,
             entry.person)
     }
 
@@ -46,8 +46,8 @@ package enum AuditStatements {
     static func page(
         of app: AppNumber?, action: String?, actor: String?, before: Int64, limit: Int64
     ) -> PostgresStatement {
-        guard let app else { return PostgresStatement(pageOfServer, action, actor, before, limit) }
-        return PostgresStatement(pageOfApp, action, actor, before, limit, app.rawValue)
+        guard let app else { return pageOfServer(action, actor, before, limit) }
+        return pageOfApp(action, actor, before, limit, app.rawValue)
     }
 
     private static let pageOfApp = page("app_id = $5")
@@ -63,12 +63,8 @@ package enum AuditStatements {
             """)
     }
 
-    /// Clean-up: deletes up to `limit` entries that are older than `time`, the oldest first.
-    package static func delete(before time: Timestamp, limit: Int64) -> PostgresStatement {
-        PostgresStatement(deleteSQL, time.postgres, limit)
-    }
-
-    private static let deleteSQL = PreparedSQL(
+    /// Clean-up: deletes up to `$2` entries that are older than the time `$1`, the oldest first.
+    package static let delete = PreparedSQL(
         """
         DELETE FROM audit_entry WHERE id = ANY (ARRAY(
             SELECT id FROM audit_entry WHERE at < $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED))
@@ -78,7 +74,7 @@ package enum AuditStatements {
 extension RecordedAuditEntry {
     fileprivate init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
-        let (number, at): (Int64, Timestamp) = (try reader.next(), try reader.nextTimestamp())
+        let (number, at): (Int64, Timestamp) = (try reader.next(), try reader.next())
         let (action, target): (String, String) = (try reader.next(), try reader.next())
         self.init(
             number: number, at: at,

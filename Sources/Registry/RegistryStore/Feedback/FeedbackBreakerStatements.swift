@@ -1,5 +1,6 @@
-import PostgresClient
-import PushRegistry
+import Basics
+public import PostgresClient
+public import PushRegistry
 
 /// The SQL of the breaker for feedback: the table `feedback_breaker`. Its rows are locked after those of installations.
 /// `$1` is the app.
@@ -28,13 +29,9 @@ enum FeedbackBreakerStatements {
         GROUP BY 1
         """)
 
-    /// The typed tokens of kinds that are not held, as of this statement, at most so many: an app may have millions.
-    static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
-        let keys = Array(counted)
-        return countTokensSQL(app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
-    }
-
-    private static let countTokensSQL = PreparedSQL(
+    /// The typed tokens of the providers `$2` and kinds `$3` that are not held, as of this statement, at most `$4`: an
+    /// app may have millions.
+    static let countTokens = PreparedSQL(
         """
         SELECT k.provider::text, k.kind::text, c.active
         FROM unnest($2::text[]::provider[], $3::text[]::token_kind[], $4::bigint[]) AS k (provider, kind, active_max)
@@ -164,10 +161,39 @@ struct BreakerRow: Sendable {
     init(_ row: PostgresRow) throws {
         var reader = ColumnReader(row)
         key = FeedbackHour.Key(try reader.nextLabel(), kind: try reader.next())
-        let (began, dead) = (try reader.nextTimestamp(), try reader.next(Int64.self))
-        let (active, countedAt) = (try reader.next(Int64?.self), try reader.nextTime())
-        heldSince = try reader.nextTime()
+        let (began, dead) = (try reader.next(Timestamp.self), try reader.next(Int64.self))
+        let (active, countedAt) = (try reader.next(Int64?.self), try reader.next(Timestamp?.self))
+        heldSince = try reader.next()
         stored = FeedbackHour.Stored(
-            began: began, dead: dead, active: active, countedAt: countedAt, lastHeldAt: try reader.nextTime())
+            began: began, dead: dead, active: active, countedAt: countedAt, lastHeldAt: try reader.next())
+    }
+}
+
+/// The breakers for feedback that have held a verdict within an hour, for `GET /readyz`. All loops of a process share
+/// them.
+public final class OpenBreakers: Sendable {
+    private struct Open: Sendable {
+        let app: AppNumber
+        let provider: String
+    }
+
+    private let last = Locked<[Open]>([])
+
+    public init() {}
+
+    /// Reads those of all apps. On Citus the statement waits for every node, also for one that hangs.
+    ///
+    /// - Throws: `PostgresError`: the last ones stay.
+    public func refresh(_ postgres: PostgresClient) async throws {
+        let rows = try await postgres.read(FeedbackBreakerStatements.open())
+        let open = try rows.map { Open(app: AppNumber(try $0.decode(0)), provider: try $0.decode(1)) }
+        last.withLock { $0 = open }
+    }
+
+    /// Those of the last refresh, as `feedback:<app>:<provider>`. One of any kind of tokens opens its provider.
+    public func names(of apps: DirectorySnapshot) -> [String] {
+        last.withLock(\.self).compactMap { open in
+            apps.app(open.app).map { "feedback:\($0.id):\(open.provider)" }
+        }.sorted()
     }
 }

@@ -50,7 +50,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
             RegistrationStatements.time(), FeedbackStatements.read(feedback),
             FeedbackBreakerStatements.read(feedback.app.rawValue),
         ])
-        let now = try time(results[0])
+        let now = try results[0][0].decode(0, as: Timestamp.self)
         let times = Times(receivedAt: now.preceding(by: waited), now: now)
         let hours = try hours(results[2], at: now)
         var found = try await offLoop { try results[1].map { try InstallationColumns.decode($0) } }
@@ -83,7 +83,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
             let active = FeedbackBreakerStatements.countActive(feedback.app.rawValue)
             let results = try await transaction.execute(
                 [now] + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []), .alone)
-            let times = Times(receivedAt: try time(results[0]).preceding(by: waited), now: try time(results[4]))
+            let (began, present): (Timestamp, Timestamp) = (try results[0][0].decode(0), try results[4][0].decode(0))
+            let times = Times(receivedAt: began.preceding(by: waited), now: present)
             var hours = try hours(results[3], active: countsActive ? results[5] : nil, at: times.now)
             var found = try await offLoop { try results[2].map { try InstallationColumns.decode($0) } }
             var decision = await decide(feedback, on: found, hours, at: times)
@@ -93,12 +94,12 @@ public struct PostgresFeedbackStore: FeedbackStore {
                     FeedbackStatements.read(decision.wanted, in: feedback.app, locking: true))
                 let tokens = try tokens(typed, addingTo: &found, of: feedback, at: times)
                 decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
-                let uncounted = decision.uncountedTokens(by: feedback.breaker)
+                let uncounted = Array(decision.uncountedTokens(by: feedback.breaker))
                 if !uncounted.isEmpty {
-                    let counts = try await transaction.execute([
-                        FeedbackBreakerStatements.countTokens(uncounted, in: feedback.app)
-                    ])
-                    try count(counts[0], in: &hours, at: times.now)
+                    let count = FeedbackBreakerStatements.countTokens(
+                        feedback.app.rawValue, uncounted.map(\.key.provider.rawValue), uncounted.map(\.key.kind),
+                        uncounted.map(\.value))
+                    try self.count(try await transaction.execute([count])[0], in: &hours, at: times.now)
                     decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
                 }
             }
@@ -194,10 +195,6 @@ public struct PostgresFeedbackStore: FeedbackStore {
             let key = FeedbackHour.Key(try reader.nextLabel(), kind: try reader.next())
             hours[key] = FeedbackHour(hours[key]?.stored, activeNow: try reader.next(), at: now)
         }
-    }
-
-    private func time(_ result: PostgresResult) throws -> Timestamp {
-        Timestamp(try result[0].decode(0, as: PostgresTimestamp.self))
     }
 
     /// The present hours of an app.

@@ -174,7 +174,7 @@ extension RecordedEvent {
             epoch: try reader.next(), app: AppNumber(try reader.next()), position: try reader.next(),
             id: try reader.next())
         self.init(
-            cursor: cursor, at: try reader.nextTimestamp(), kind: try reader.next(), reason: try reader.next(),
+            cursor: cursor, at: try reader.next(), kind: try reader.next(), reason: try reader.next(),
             actor: try reader.next(), installID: try reader.next(), provider: try reader.next(),
             tokenSHA256: try reader.next(), userID: try reader.next(), previousUserID: try reader.next(),
             state: try reader.next(), generationBefore: try reader.next(), generationAfter: try reader.next(),

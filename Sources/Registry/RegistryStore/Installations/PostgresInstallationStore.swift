@@ -124,7 +124,7 @@ extension InstallationRecord {
             tokens: tokens,
             snapshot: try SnapshotColumns.decode(
                 row, from: InstallationColumns.count + 2, installID: installation.key.installID),
-            readAt: Timestamp(try row.decode(InstallationColumns.count + 1)))
+            readAt: try row.decode(InstallationColumns.count + 1))
     }
 }
 
@@ -133,7 +133,7 @@ extension SnapshotPage {
         let page = Array(rows.prefix(limit))
         self.init(
             snapshots: try page.map { row in
-                (Timestamp(try row.decode(1)), try SnapshotColumns.decode(row, from: 2, installID: installID))
+                (try row.decode(1, as: Timestamp.self), try SnapshotColumns.decode(row, from: 2, installID: installID))
             },
             next: rows.count > limit ? try page.last?.decode(0) : nil)
     }

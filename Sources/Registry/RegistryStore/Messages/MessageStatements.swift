@@ -71,7 +71,7 @@ extension Message {
             content: MessageContent(
                 title: try row.decode(2), labels: try MessageContent.labels(try row.decode(3)),
                 expiresIn: ISO8601Duration(seconds: max(0, try row.decode(4))), isRecorded: try row.decode(5)),
-            createdAt: Timestamp(try row.decode(6)),
+            createdAt: try row.decode(6),
             segments: try row.decode(7, as: [String].self).map { try SegmentName($0) })
     }
 }

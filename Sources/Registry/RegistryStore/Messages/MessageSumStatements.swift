@@ -62,15 +62,13 @@ package enum MessageSumStatements {
         }
         let keys = parts.map(\.key).joined(separator: ", ")
         let order = parts.indices.map { PostgresSQL(trusted: "\($0 + 1) NULLS LAST") }.joined(separator: ", ")
-        return PostgresStatement(
-            """
+        return """
             SELECT \(sql: parts.map(\.name).joined(separator: ", ")), \(sql: sums(counters, of: "c")), clock_timestamp()
             FROM (\(sql: cells("\(app.rawValue)", "\(message.rawValue)"))) AS c
             LEFT JOIN rollup_cell r ON r.app_id = \(app.rawValue) AND r.number = c.cell
             \(sql: joins.joined(separator: " "))
             GROUP BY \(sql: keys) ORDER BY sum(c.targeted) DESC, \(sql: order)
             """
-        ).unprepared()
     }
 
     /// A field by which cells are grouped.
@@ -176,5 +174,43 @@ package enum MessageSumStatements {
         counters.map { counter -> PostgresSQL in
             "\(sql: counter) = s.\(sql: counter) + excluded.\(sql: counter)"
         }.joined(separator: ", ")
+    }
+}
+
+/// The changes that one transaction makes to the sums of messages, by cell and minute.
+struct MessageDelta: Sendable {
+    private struct Key: Hashable {
+        let message: MessageNumber
+        let cell: Int64
+        /// Nil for events without a time.
+        let minute: Timestamp?
+    }
+
+    private static let minute: Int64 = 60_000_000
+
+    private var changes: [Key: MessageCounts] = [:]
+
+    /// The counts of each cell and minute.
+    var all: [MessageCounts] { Array(changes.values) }
+
+    mutating func count(_ event: MessageEvents, of message: MessageNumber, in cell: Int64, at time: Timestamp?) {
+        let minute = time.map { Timestamp(microseconds: $0.microseconds / Self.minute * Self.minute) }
+        changes[Key(message: message, cell: cell, minute: minute), default: MessageCounts()].count(event)
+    }
+
+    /// Counts rows that an export or a list handed out.
+    mutating func count(targeted: Int, of message: MessageNumber, in cell: Int64) {
+        changes[Key(message: message, cell: cell, minute: nil), default: MessageCounts()].targeted += Int64(targeted)
+    }
+
+    /// Nil without a change.
+    func statement(in app: AppNumber) -> PostgresStatement? {
+        guard !changes.isEmpty else { return nil }
+        let (keys, counts) = (Array(changes.keys), Array(changes.values))
+        return MessageSumStatements.append(
+            app.rawValue, keys.map(\.message.rawValue), keys.map(\.cell), keys.map { $0.minute?.postgres },
+            counts.map { Int32(clamping: $0.targeted) }, counts.map { Int32(clamping: $0.accepted) },
+            counts.map { Int32(clamping: $0.failed) }, counts.map { Int32(clamping: $0.delivered) },
+            counts.map { Int32(clamping: $0.opened) }, counts.map { Int32(clamping: $0.dismissed) })
     }
 }

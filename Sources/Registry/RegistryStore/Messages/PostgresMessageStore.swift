@@ -14,8 +14,8 @@ public struct PostgresMessageStore: MessageStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let writer = ReceiptWriter(postgres: resources.postgres)
-        receipts = WriteCoalescer(resources, meters: WriteMeters("receipt"), body: writer.write)
+        receipts = WriteCoalescer(
+            resources, meters: WriteMeters("receipt"), attemptsMax: 10, transaction: ReceiptWrite.write)
     }
 
     private var postgres: PostgresClient { resources.postgres }
@@ -79,9 +79,9 @@ public struct PostgresMessageStore: MessageStore {
         _ segments: [SegmentName], for message: MessageNumber, of app: AppNumber
     ) async throws {
         try await resources.storing(app) {
-            _ = try await postgres.executePatiently(
-                MessageStatements.record(
-                    app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax)))
+            let record = MessageStatements.record(
+                app.rawValue, message.rawValue, segments.map(\.rawValue), Int64(Message.segmentsMax))
+            _ = try await postgres.execute([record], .alone)
         }
     }
 }
@@ -171,7 +171,7 @@ extension PostgresMessageStore {
     ) async throws -> (asOf: Timestamp, counts: MessageCounts) {
         try await resources.storing(app) {
             let row = try await postgres.read(MessageSumStatements.counts(app.rawValue, message.rawValue))[0]
-            return (Timestamp(try row.decode(6)), try MessageCounts(row, from: 0))
+            return (try row.decode(6), try MessageCounts(row, from: 0))
         }
     }
 
@@ -179,13 +179,14 @@ extension PostgresMessageStore {
         of message: MessageNumber, by fields: [AudienceField], in app: AppNumber
     ) async throws -> (asOf: Timestamp, groups: [MessageBreakdown.Group]) {
         try await resources.storing(app) {
-            let rows = try await postgres.read(MessageSumStatements.groups(of: message, by: fields, in: app))
+            let rows = try await postgres.read(
+                MessageSumStatements.groups(of: message, by: fields, in: app).unprepared())
             let groups = try rows.map { row in
                 MessageBreakdown.Group(
                     values: try fields.indices.map { try row.decode($0) },
                     counts: try MessageCounts(row, from: fields.count))
             }
-            let asOf = try rows.first.map { Timestamp(try $0.decode(fields.count + 6)) }
+            let asOf = try rows.first?.decode(fields.count + 6, as: Timestamp.self)
             return (asOf ?? .now(), groups)
         }
     }

@@ -5,16 +5,10 @@ import PushRegistry
 enum ReceiptStatements {
     // MARK: Counting
 
+    /// POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts.
     /// Returns the message, the installation, the added events and the cell of each row that gets a new event. The cell
     /// of a row is that of its first receipt.
-    static func count(_ rows: [ReceiptBatch.Row], of app: AppNumber) -> PostgresStatement {
-        countSQL(
-            app.rawValue, rows.map(\.message.rawValue), rows.map(\.installation.rawValue), rows.map(\.events.rawValue),
-            rows.map(\.cell))
-    }
-
-    /// POST /v1/receipts, …/accepted and …/feedback (fine print 71): adds events of receipts.
-    static let countSQL = PreparedSQL(
+    static let count = PreparedSQL(
         """
         INSERT INTO receipt AS r (app_id, message, installation, events, added, cell)
         SELECT \(sql: AppRow.app), message, installation, events, events, cell

@@ -25,9 +25,9 @@ struct AddressedInstallation: Sendable {
         keys = try reader.nextKeys()
         (generation, epoch) = (try reader.next(), try reader.next())
         let reachability = Reachability(
-            state: try reader.nextLabel(), sessionExpiresAt: try reader.nextTime(),
+            state: try reader.nextLabel(), sessionExpiresAt: try reader.next(),
             settings: PackedSettings.decode(try reader.next()), provider: provider)
-        isReachable = reachability.obstacles(at: try reader.nextTimestamp()).isEmpty
+        isReachable = reachability.obstacles(at: try reader.next()).isEmpty
         userID = try reader.next(String?.self).map { try UserID($0) }
         cell = try reader.next()
         topics = try reader.nextChoices()

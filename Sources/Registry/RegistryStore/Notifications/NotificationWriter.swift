@@ -114,20 +114,18 @@ struct LockedBoxes {
     /// - Throws: `LostRace` if an epoch has ended since the addressees were read.
     mutating func load(_ results: [PostgresResult]) throws {
         guard results[2].count == epochs.count else { throw LostRace() }
-        now = Timestamp(try results[4][0].decode(0, as: PostgresTimestamp.self))
+        now = try results[4][0].decode(0, as: Timestamp.self)
         var waiting: [String: [NotificationBox.Waiting]] = [:]
         for row in results[3] {
             waiting[try row.decode(0), default: []].append(
                 NotificationBox.Waiting(
-                    number: try row.decode(1), expiresAt: Timestamp(try row.decode(2, as: PostgresTimestamp.self)),
-                    collapseID: try row.decode(3)))
+                    number: try row.decode(1), expiresAt: try row.decode(2), collapseID: try row.decode(3)))
         }
         var remembered: [String: [String: NotificationBox.Remembered]] = [:]
         for row in dedups.isEmpty ? [] : Array(results[5]) {
             remembered[try row.decode(0), default: [:]][try row.decode(1)] = NotificationBox.Remembered(
-                IssuedNumber(
-                    number: try row.decode(2), previous: try row.decode(3), receipt: try row.decode(4)),
-                expiresAt: Timestamp(try row.decode(5, as: PostgresTimestamp.self)))
+                IssuedNumber(number: try row.decode(2), previous: try row.decode(3), receipt: try row.decode(4)),
+                expiresAt: try row.decode(5))
         }
         for row in results[2] {
             let id = try row.decode(0, as: String.self)
@@ -200,5 +198,33 @@ struct LockedBoxes {
                     remembered.map(\.2.issued.previous), remembered.map(\.2.issued.receipt),
                     remembered.map(\.2.expiresAt.postgres)),
         ].compactMap(\.self)
+    }
+}
+
+/// A queued acknowledgement.
+struct PendingAcknowledgement: BatchedWrite {
+    typealias Outcome = Void
+
+    let installation: InstallationKey
+    let epoch: Int64
+    let number: Int64
+
+    var app: AppNumber { installation.app }
+    var key: InstallID { installation.installID }
+}
+
+extension PendingAcknowledgement {
+    /// Writes a batch of acknowledgements, all of one app, in one round trip (R15).
+    static func write(
+        _ batch: [PendingAcknowledgement], _ patience: LockPatience, _ transaction: PostgresTransaction
+    ) async throws -> [Result<Void, any Error>] {
+        let sorted = batch.sorted { $0.key.rawValue < $1.key.rawValue }
+        let (ids, epochs, numbers) = (sorted.map(\.key.rawValue), sorted.map(\.epoch), sorted.map(\.number))
+        try await transaction.commit(
+            after: LockTimeoutStatements.of(patience) + [
+                NotificationStatements.acknowledge(batch[0].app.rawValue, ids, epochs, numbers),
+                NotificationStatements.forget(batch[0].app.rawValue, ids, epochs, numbers),
+            ])
+        return batch.map { _ in .success(()) }
     }
 }

@@ -12,13 +12,12 @@ public struct PostgresNotificationStore: NotificationStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let writer = NotificationWriter(
-            postgres: resources.postgres, meters: NotificationMeters())
+        let writer = NotificationWriter(postgres: resources.postgres, meters: NotificationMeters())
         self.writer = writer
         posts = WriteCoalescer(resources, meters: WriteMeters("notification"), body: writer.write)
         let fetchMeters = WriteMeters("notification_fetch")
         acknowledgements = WriteCoalescer(
-            resources, meters: fetchMeters, body: AcknowledgementWriter(postgres: resources.postgres).write)
+            resources, meters: fetchMeters, transaction: PendingAcknowledgement.write)
         states = ReadCoalescer(resources, meters: fetchMeters)
     }
 
@@ -110,10 +109,8 @@ extension NotificationPage {
     fileprivate init(_ rows: PostgresResult, limit: Int) throws {
         let notifications = try rows.filter { !$0.isNull(5) }.map { row in
             WaitingNotification(
-                number: try row.decode(5), payload: try row.decode(6),
-                postedAt: Timestamp(try row.decode(7, as: PostgresTimestamp.self)),
-                expiresAt: Timestamp(try row.decode(8, as: PostgresTimestamp.self)),
-                collapseID: try row.decode(9))
+                number: try row.decode(5), payload: try row.decode(6), postedAt: try row.decode(7),
+                expiresAt: try row.decode(8), collapseID: try row.decode(9))
         }
         let page = Array(notifications.prefix(limit))
         self.init(

@@ -233,7 +233,7 @@ package struct Moment: Sendable {
 
     /// - Parameter rows: of `RegistrationStatements.now`.
     package init(_ rows: PostgresResult) throws {
-        time = Timestamp(try rows[0].decode(0, as: PostgresTimestamp.self))
+        time = try rows[0].decode(0, as: Timestamp.self)
         (position, number) = (try rows[0].decode(1), try rows[0].decode(2))
         let first: Int64 = try rows[0].decode(3)
         eventIDs = first...first + Self.eventsMax - 1

@@ -44,7 +44,7 @@ struct RegistrationLookUp: BatchedRead {
     /// - Parameter row: of an installation that exists.
     private static func find(_ sent: SentRegistration, in row: PostgresRow, at now: Timestamp) throws -> Finding {
         // R7: a JWT from before a logout everywhere is refused, even if the registration changes nothing.
-        let boundIssuedAt = try row.decode(13, as: PostgresTimestamp?.self).map(Timestamp.init)
+        let boundIssuedAt = try row.decode(13, as: Timestamp?.self)
         guard try row.decode(4), !sent.claim.mayPrecedeLogout(before: boundIssuedAt),
             !sent.claim.needsProof(isOwned: !row.isNull(6))
         else { return .contested(row) }
@@ -110,7 +110,7 @@ extension RegistrationLookUp.Finding {
             RegistrationFinding.Bound(
                 generation: try row.decode(2), epoch: try row.decode(14), revision: try row.decode(8),
                 cell: try row.decode(9), sessionExpiresAt: sessionExpiresAt,
-                lastSeenAt: Timestamp(try row.decode(3)), topics: try row.choices(at: 18),
+                lastSeenAt: try row.decode(3), topics: try row.choices(at: 18),
                 hasSnapshot: row.holds(registration.snapshotDigest, at: 11), isSame: same != nil,
                 expiredTokens: same?.expired, readAt: now))
     }
@@ -131,7 +131,7 @@ extension PostgresRow {
     }
 
     fileprivate var sessionExpiresAt: Timestamp? {
-        get throws { try decode(10, as: PostgresTimestamp?.self).map(Timestamp.init) }
+        get throws { try decode(10, as: Timestamp?.self) }
     }
 
     fileprivate func outcomeIfUnchanged(
@@ -179,5 +179,58 @@ extension PostgresRow {
     /// Whether a column is just these bytes.
     fileprivate func holds(_ bytes: some Sequence<UInt8>, at column: Int) -> Bool {
         withBytes(column) { span in span.withUnsafeBytes { $0.elementsEqual(bytes) } } == true
+    }
+}
+
+/// A registration to write, with what was found of it.
+struct PendingRegistration: BatchedWrite {
+    let registration: Registration
+    /// Of `SentRegistration`.
+    let digest: [UInt8]
+    var finding: RegistrationFinding
+    /// Of the owner's id.
+    let userSHA256: [UInt8]?
+
+    typealias Outcome = RegistrationOutcome
+
+    init(_ registration: Registration, digest: [UInt8], _ finding: RegistrationFinding) {
+        (self.registration, self.digest, self.finding) = (registration, digest, finding)
+        userSHA256 = registration.owner.map { UserDigest.sha256($0.userID) }
+    }
+
+    var app: AppNumber { registration.key.app }
+    var key: InstallID { registration.key.installID }
+}
+
+/// What was found, without a lock, of a registration that must be written.
+enum RegistrationFinding: Sendable {
+    /// The row has not changed since its last registration, and has this registration's token, user and session. The
+    /// registration changes no other installation; a write without a lock compares the revision.
+    case bound(Bound)
+    /// The installation does not exist, nor does a row of the token in `token_holder`, once that was looked for.
+    case absent
+    /// The row has the registration's token, but other values that may concern others: the rules decide under its lock.
+    case holder
+    /// The installation does not exist, but the token has a row in `token_holder`.
+    case claimed
+    /// Anything else: the rules decide under the locks of tokens too.
+    case other
+
+    struct Bound: Sendable {
+        let generation: Int64
+        let epoch: Int64
+        let revision: Int64
+        let cell: Int64
+        let sessionExpiresAt: Timestamp?
+        let lastSeenAt: Timestamp
+        /// The merged choices.
+        let topics: TopicChoices
+        /// Whether it has the registration's snapshot.
+        let hasSnapshot: Bool
+        /// Whether only `lastSeenAt` is due: the registration has the same values.
+        let isSame: Bool
+        /// How many of the registration's typed tokens were left out; nil if it has none.
+        let expiredTokens: Int?
+        let readAt: Timestamp
     }
 }

@@ -65,7 +65,7 @@ struct UserLimits {
         for row in rows {
             let (user, id) = (try UserID(row.decode(0)), try InstallID(row.decode(1)))
             oldest[user, default: []].append(id)
-            lastSeen[id] = Timestamp(try row.decode(2, as: PostgresTimestamp.self))
+            lastSeen[id] = try row.decode(2, as: Timestamp.self)
         }
         active = oldest.mapValues { Set($0) }
         return users.flatMap { user, limit in

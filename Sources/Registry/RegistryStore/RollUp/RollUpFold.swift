@@ -57,7 +57,8 @@ public struct RollUpFold {
 
     private func fold(to end: Int64, isFull: Bool) -> Steps<Outcome?> {
         .send([
-            RollUpStatements.fold(app, from: horizon, to: end), RollUpStatements.hasExpired(app, at: time),
+            RollUpStatements.fold(app, from: horizon, to: end).unprepared(),
+            RollUpStatements.hasExpired(app, at: time),
         ]) { results in
             let row = try results[0][0]
             return try finish(
@@ -75,12 +76,15 @@ public struct RollUpFold {
                 app, horizon: end, folded: folded + Int64(outcome.deltas), marks: marks, isMarked: isMarkDue,
                 sweptUntil: hasExpired ? time : nil)
         ]
-        if !emptyRows.isEmpty { unit.append(RollUpStatements.remove(emptyRows, app)) }
-        if !emptyExpiries.isEmpty { unit.append(RollUpStatements.removeExpiries(emptyExpiries, app)) }
+        if !emptyRows.isEmpty { unit.append(RollUpStatements.remove(emptyRows, app).unprepared()) }
+        if !emptyExpiries.isEmpty {
+            unit.append(RollUpStatements.removeExpiries(emptyExpiries, app).unprepared())
+        }
         let isRemovalDue = self.marks.first.map { $0 < marks[0] } ?? false
         if isRemovalDue { unit.append(RollUpStatements.removeDeltas(app, from: self.marks[0], to: marks[0])) }
         let removal = unit.count - 1
-        if hasExpired { unit.append(RollUpStatements.sweep(app, until: time, batch: batch, by: transaction)) }
+        let sweep = RollUpStatements.sweep(app, until: time, batch: batch, by: transaction).unprepared()
+        if hasExpired { unit.append(sweep) }
         return .send(unit) { results in
             var outcome = outcome
             if isRemovalDue { outcome.removed = results[removal].affectedRows }

@@ -81,42 +81,40 @@ package enum RollUpStatements {
     /// Adds the deltas of these transactions to the cube and to the expiring sessions. Returns their number, and the
     /// positions of rows whose counts are now zero.
     static func fold(_ app: AppNumber, from horizon: Int64, to end: Int64) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH folded AS MATERIALIZED (
-                SELECT topic, cell, expires_at, active, installations, expired FROM rollup_delta
-                WHERE app_id = \(app.rawValue) AND transaction_id >= \(horizon) AND transaction_id < \(end)
-            ), added AS (
-                INSERT INTO rollup_cube AS r (app_id, topic, cell, reachable, active, installations)
-                SELECT c.app_id, d.topic, d.cell,
-                    CASE WHEN \(sql: RollUpLayer.reaches("d.topic")) THEN d.active - d.expired ELSE 0 END,
-                    CASE WHEN \(sql: RollUpLayer.isOfTokens("d.topic")) THEN 0 ELSE d.active END, d.installations
-                FROM (
-                    SELECT topic, cell, sum_counts(active) AS active, sum_counts(installations) AS installations,
-                        sum_counts(expired) AS expired
-                    FROM folded GROUP BY topic, cell
-                    HAVING sum_counts(active) <> 0 OR sum_counts(installations) <> 0 OR sum_counts(expired) <> 0) AS d
-                JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = d.cell
-                WHERE \(sql: RollUpLayer.has("d.topic"))
-                ON CONFLICT (app_id, topic, cell) DO UPDATE
-                SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
-                    installations = r.installations + excluded.installations
-                RETURNING ctid, reachable, active, installations
-            ), expiry AS (
-                INSERT INTO rollup_expiry AS r (app_id, topic, expires_at, cell, active)
-                SELECT c.app_id, f.topic, f.expires_at, f.cell, sum_counts(f.active)
-                FROM folded f JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = f.cell
-                WHERE f.expires_at IS NOT NULL AND \(sql: RollUpLayer.reaches("f.topic"))
-                GROUP BY c.app_id, f.topic, f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
-                ON CONFLICT (app_id, expires_at, topic, cell) DO UPDATE SET active = r.active + excluded.active
-                RETURNING ctid, active
-            )
-            SELECT (SELECT count(*) FROM folded),
-                ARRAY(SELECT ctid::text FROM added WHERE reachable = 0 AND active = 0 AND installations = 0),
-                ARRAY(SELECT ctid::text FROM expiry WHERE active = 0)
-            FROM \(sql: state(app))
-            """
-        ).unprepared()
+        """
+        WITH folded AS MATERIALIZED (
+            SELECT topic, cell, expires_at, active, installations, expired FROM rollup_delta
+            WHERE app_id = \(app.rawValue) AND transaction_id >= \(horizon) AND transaction_id < \(end)
+        ), added AS (
+            INSERT INTO rollup_cube AS r (app_id, topic, cell, reachable, active, installations)
+            SELECT c.app_id, d.topic, d.cell,
+                CASE WHEN \(sql: RollUpLayer.reaches("d.topic")) THEN d.active - d.expired ELSE 0 END,
+                CASE WHEN \(sql: RollUpLayer.isOfTokens("d.topic")) THEN 0 ELSE d.active END, d.installations
+            FROM (
+                SELECT topic, cell, sum_counts(active) AS active, sum_counts(installations) AS installations,
+                    sum_counts(expired) AS expired
+                FROM folded GROUP BY topic, cell
+                HAVING sum_counts(active) <> 0 OR sum_counts(installations) <> 0 OR sum_counts(expired) <> 0) AS d
+            JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = d.cell
+            WHERE \(sql: RollUpLayer.has("d.topic"))
+            ON CONFLICT (app_id, topic, cell) DO UPDATE
+            SET reachable = r.reachable + excluded.reachable, active = r.active + excluded.active,
+                installations = r.installations + excluded.installations
+            RETURNING ctid, reachable, active, installations
+        ), expiry AS (
+            INSERT INTO rollup_expiry AS r (app_id, topic, expires_at, cell, active)
+            SELECT c.app_id, f.topic, f.expires_at, f.cell, sum_counts(f.active)
+            FROM folded f JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = f.cell
+            WHERE f.expires_at IS NOT NULL AND \(sql: RollUpLayer.reaches("f.topic"))
+            GROUP BY c.app_id, f.topic, f.expires_at, f.cell HAVING sum_counts(f.active) <> 0
+            ON CONFLICT (app_id, expires_at, topic, cell) DO UPDATE SET active = r.active + excluded.active
+            RETURNING ctid, active
+        )
+        SELECT (SELECT count(*) FROM folded),
+            ARRAY(SELECT ctid::text FROM added WHERE reachable = 0 AND active = 0 AND installations = 0),
+            ARRAY(SELECT ctid::text FROM expiry WHERE active = 0)
+        FROM \(sql: state(app))
+        """
     }
 
     /// Service, clean-up (R13): checks whether sessions have expired.
@@ -129,42 +127,36 @@ package enum RollUpStatements {
     static func sweep(
         _ app: AppNumber, until time: PostgresTimestamp, batch: Int64, by transaction: Int64
     ) -> PostgresStatement {
-        PostgresStatement(
-            """
-            WITH swept AS (
-                DELETE FROM rollup_expiry WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
-                    SELECT ctid FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time)
-                    ORDER BY expires_at LIMIT \(batch)))
-                RETURNING app_id, topic, cell, active
-            ), appended AS (
-                INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, active, installations, expired)
-                SELECT state.app_id, \(transaction)::bigint, s.topic, s.cell, 0, 0, sum_counts(s.active)
-                FROM \(sql: state(app)) JOIN swept s ON s.app_id = state.app_id
-                GROUP BY state.app_id, s.topic, s.cell HAVING sum_counts(s.active) <> 0
-            )
-            SELECT (SELECT count(*) FROM swept) FROM \(sql: state(app))
-            """
-        ).unprepared()
+        """
+        WITH swept AS (
+            DELETE FROM rollup_expiry WHERE app_id = \(app.rawValue) AND ctid = ANY (ARRAY(
+                SELECT ctid FROM rollup_expiry WHERE app_id = \(app.rawValue) AND expires_at <= \(time)
+                ORDER BY expires_at LIMIT \(batch)))
+            RETURNING app_id, topic, cell, active
+        ), appended AS (
+            INSERT INTO rollup_delta (app_id, transaction_id, topic, cell, active, installations, expired)
+            SELECT state.app_id, \(transaction)::bigint, s.topic, s.cell, 0, 0, sum_counts(s.active)
+            FROM \(sql: state(app)) JOIN swept s ON s.app_id = state.app_id
+            GROUP BY state.app_id, s.topic, s.cell HAVING sum_counts(s.active) <> 0
+        )
+        SELECT (SELECT count(*) FROM swept) FROM \(sql: state(app))
+        """
     }
 
     /// - Parameter rows: positions that `fold` returned.
     static func remove(_ rows: [String], _ app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            """
-            DELETE FROM rollup_cube WHERE app_id = \(app.rawValue) AND ctid = ANY (\(rows)::text[]::tid[])
-                AND reachable = 0 AND active = 0 AND installations = 0
-            """
-        ).unprepared()
+        """
+        DELETE FROM rollup_cube WHERE app_id = \(app.rawValue) AND ctid = ANY (\(rows)::text[]::tid[])
+            AND reachable = 0 AND active = 0 AND installations = 0
+        """
     }
 
     /// Service, clean-up (R13): deletes expiries whose count is zero.
     static func removeExpiries(_ rows: [String], _ app: AppNumber) -> PostgresStatement {
-        PostgresStatement(
-            """
-            DELETE FROM rollup_expiry
-            WHERE app_id = \(app.rawValue) AND ctid = ANY (\(rows)::text[]::tid[]) AND active = 0
-            """
-        ).unprepared()
+        """
+        DELETE FROM rollup_expiry
+        WHERE app_id = \(app.rawValue) AND ctid = ANY (\(rows)::text[]::tid[]) AND active = 0
+        """
     }
 
     /// - Parameters:

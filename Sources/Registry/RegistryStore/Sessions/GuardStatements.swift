@@ -159,7 +159,6 @@ package struct RememberedUser {
 extension PostgresRow {
     /// The time and the number in these two columns.
     func userLogout(_ column: Int) throws -> Tombstones.UserLogout? {
-        guard let time = try decode(column, as: PostgresTimestamp?.self) else { return nil }
-        return Tombstones.UserLogout(time: Timestamp(time), number: try decode(column + 1))
+        try decode(column, as: Timestamp?.self).map { .init(time: $0, number: try decode(column + 1)) }
     }
 }

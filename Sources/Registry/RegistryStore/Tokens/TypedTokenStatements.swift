@@ -5,11 +5,6 @@ import PushRegistry
 package enum TypedTokenStatements {
     // MARK: Reading
 
-    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
-    private static func holders(of tokens: [TypedTokenAddress], in app: AppNumber) -> PostgresStatement {
-        holdersSQL(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
-    }
-
     /// Begins a transaction that changes sets of typed tokens. It locks the buckets of the tokens that it adds, after
     /// those of users and sessions, and finds their holders. Then it locks these installations, and reads the sets. So
     /// no two installations get one token (R1), and whoever loses one is locked.
@@ -22,14 +17,15 @@ package enum TypedTokenStatements {
         _ transaction: PostgresTransaction
     ) async throws -> [InstallID] {
         let tokens = Array(Set(tokens))
-        let locks =
-            tokens.isEmpty ? [] : [LockBuckets(tokens: tokens, in: app).exclusive, holders(of: tokens, in: app)]
+        let find = holders(app.rawValue, tokens.map(\.kind.rawValue), tokens.map(\.sha256))
+        let locks = tokens.isEmpty ? [] : [LockBuckets(tokens: tokens, in: app).exclusive, find]
         guard !(first + locks).isEmpty else { return [] }
         let results = try await transaction.execute(first + locks)
         return tokens.isEmpty ? [] : try results[results.count - 1].map { try InstallID($0.decode(0)) }
     }
 
-    private static let holdersSQL = PreparedSQL(
+    /// PUT …/installations/{installId}, …/tokens/{kind}/{name} (R1): finds the holders of these tokens.
+    private static let holders = PreparedSQL(
         """
         SELECT DISTINCT h.install_id
         FROM unnest($2::text[]::token_kind[], $3::bytea[]) AS k (kind, token_sha256)
@@ -60,8 +56,8 @@ package enum TypedTokenStatements {
         let key = TypedTokenKey(storedKind: try reader.nextLabel(), name: try reader.next())
         let provider: Provider = try reader.nextLabel()
         let (text, sha256) = (try Token(reader.next(), of: provider), try reader.next([UInt8].self))
-        let (receivedAt, expiresAt) = (try reader.nextTimestamp(), try reader.nextTime())
-        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.nextTime())
+        let (receivedAt, expiresAt) = (try reader.next(Timestamp.self), try reader.next(Timestamp?.self))
+        let (isHeld, heldAt) = (try reader.next(Bool.self), try reader.next(Timestamp?.self))
         let token = TypedToken(
             key: key, token: text, sha256: sha256, receivedAt: receivedAt, expiresAt: expiresAt,
             heldAt: isHeld ? heldAt ?? receivedAt : nil)
@@ -75,12 +71,8 @@ package enum TypedTokenStatements {
 
     // MARK: Writing
 
-    /// Deletes all tokens of these kinds: the binding to which they belonged has ended.
-    static func end(_ kinds: [TokenKind], of ids: [InstallID], in app: AppNumber) -> PostgresStatement {
-        endSQL(app.rawValue, ids.map(\.rawValue), kinds.map(\.rawValue))
-    }
-
-    private static let endSQL = PreparedSQL(
+    /// Deletes all tokens of the kinds `$3`: the binding to which they belonged has ended.
+    static let end = PreparedSQL(
         """
         DELETE FROM typed_token
         WHERE app_id = $1 AND install_id = ANY ($2) AND kind = ANY ($3::text[]::token_kind[])
@@ -131,5 +123,44 @@ package enum TypedTokenStatements {
                 .init("held", "boolean") { $0.token.isHeld },
                 .init("held_at", "timestamptz") { $0.token.heldAt?.postgres },
             ])
+    }
+}
+
+/// Writes a call about one token as one transaction of three round trips (R15).
+struct TypedTokenWriter {
+    let change: TypedTokenChange
+
+    private var app: AppNumber { change.key.app }
+
+    /// - Throws: `TypedTokenRefusal`, `PostgresError`: nothing was written.
+    func write(_ transaction: PostgresTransaction) async throws -> TypedTokenOutcome {
+        let losers = try await TypedTokenStatements.lockHolders(
+            of: [change.added].compactMap(\.self), in: app, after: LockTimeoutStatements.of(.alone), transaction)
+        let ids = Array(Set([change.key.installID] + losers))
+        let checks = CredentialChecks([(change.credential, change.key, change.sessionTombstones)], in: app)
+        let results = try await transaction.execute(
+            [
+                InstallationStatements.lock(app.rawValue, ids.map(\.rawValue)), RegistrationStatements.now(),
+                TypedTokenStatements.sets(of: ids, in: app),
+            ] + checks.statements)
+        let moment = try Moment(results[1])
+        guard try checks.refusals(results[3...], at: moment.time).isEmpty else {
+            throw TypedTokenRefusal.credentialEnded
+        }
+        let stored = Dictionary(
+            uniqueKeysWithValues: try results[0].map { try InstallationColumns.decode($0) }
+                .map { ($0.installation.key, $0) })
+        var tokens = try TypedTokenStatements.locked(results[2], in: app, at: moment.time)
+        let events = try change.apply(on: stored.mapValues(\.installation), &tokens, at: moment.time)
+        var changes = ChangeSet(in: app, at: moment.time)
+        for key in tokens.disturbed.sorted() {
+            guard let installation = stored[key] else { continue }
+            changes.change(installation, to: installation.installation, changingTokens: true)
+        }
+        changes.write(tokens.changes)
+        changes.record(events)
+        try await transaction.commit(changes, at: moment)
+        return TypedTokenOutcome(
+            generation: stored[change.key]?.installation.generation ?? 0, count: tokens.count(on: change.key))
     }
 }

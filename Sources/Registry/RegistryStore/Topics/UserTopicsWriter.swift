@@ -47,7 +47,12 @@ struct UserTopicsWriter: Sendable {
             }
             try await transaction.commit(
                 changes.changeSet(in: app), at: page.moment,
-                after: changes.written.isEmpty ? [] : [TopicChoiceStatements.write(changes.written, in: app)])
+                after: changes.written.isEmpty
+                    ? []
+                    : [
+                        TopicChoiceStatements.write(
+                            app.rawValue, changes.written.map(\.userSHA256), changes.written.map(\.choices.literal))
+                    ])
             return (outcomes, page.installations.last)
         }
         while let previous = last {

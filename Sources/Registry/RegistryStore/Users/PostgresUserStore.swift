@@ -18,8 +18,7 @@ public struct PostgresUserStore: UserStore {
 
     public init(_ resources: LoopResources) {
         self.resources = resources
-        let writer = LogoutWriter(postgres: resources.postgres)
-        logouts = WriteCoalescer(resources, meters: WriteMeters("logout"), body: writer.write)
+        logouts = WriteCoalescer(resources, meters: WriteMeters("logout"), transaction: Logout.write)
     }
 
     /// Sends queued logouts of installations until it is cancelled.
@@ -304,5 +303,52 @@ private struct ErasureBatch {
             receipts: try erased.reduce(0) { $0 + (try $1[0].decode(0) as Int) },
             targets: try erased.reduce(0) { $0 + (try $1[0].decode(1) as Int) },
             notifications: count(ChangeSet.Deleted.notifications), erasedAt: changes.time)
+    }
+}
+
+extension Logout: BatchedWrite {
+    typealias Outcome = Decision
+
+    var app: AppNumber { key.app }
+}
+
+extension Logout {
+    /// Writes a batch of logouts of single installations, all of one app (R6, R15).
+    static func write(
+        _ logouts: [Logout], _ patience: LockPatience, _ transaction: PostgresTransaction
+    ) async throws -> [Result<Decision, any Error>] {
+        let (app, ids) = (logouts[0].app, logouts.map(\.key.installID.rawValue))
+        let results = try await transaction.execute(
+            [InstallationStatements.lock(app.rawValue, ids), RegistrationStatements.now()], patience)
+        let moment = try Moment(results[1])
+        let stored = try results[0].map { try InstallationColumns.decode($0) }
+        let present = Dictionary(uniqueKeysWithValues: stored.map { ($0.installation.key, $0) })
+        let decisions = logouts.map { logout in
+            Result { () throws(Refusal) in
+                try logout.decision(on: present[logout.key]?.installation, at: moment.time)
+            }
+        }
+        let accepted = zip(logouts, decisions).compactMap { logout, decision in
+            (try? decision.get()).map { (logout, $0) }
+        }
+        try await transaction.commit(changes(accepted, of: present, in: app, at: moment.time), at: moment)
+        return decisions.map { decision in decision.mapError { $0 } }
+    }
+
+    private static func changes(
+        _ decisions: [(Logout, Decision)], of present: [InstallationKey: StoredInstallation], in app: AppNumber,
+        at time: Timestamp
+    ) -> ChangeSet {
+        var changes = ChangeSet(in: app, at: time)
+        for (logout, decision) in decisions {
+            changes.remember(decision.tombstones)
+            guard let before = present[logout.key], decision.after != nil || decision.event != nil else { continue }
+            // An event alone also raises the revision: another writer that has read the row without a lock notices.
+            let after = decision.after ?? before.installation
+            changes.change(before, to: after)
+            guard let event = decision.event else { continue }
+            changes.record(event, ending: before.installation, after, in: logout.catalogue)
+        }
+        return changes
     }
 }

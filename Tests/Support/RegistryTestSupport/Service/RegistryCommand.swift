@@ -1,3 +1,4 @@
+import EmbeddedPostgres
 import Foundation
 
 /// One run of the command `push-registry`: the binary that was built with the tests, or the one that
@@ -113,6 +114,17 @@ public final class RegistryCommand: @unchecked Sendable {
             command.send(SIGKILL)
             throw error
         }
+    }
+}
+
+extension Registry {
+    /// Runs a command on the registry's database and waits until it exits.
+    public func run(
+        _ arguments: [String], environment: [String: String] = [:], in directory: String? = nil
+    ) async throws -> (status: Int32, output: String, log: String) {
+        let database = ["PUSH_REGISTRY_DATABASE_URL": cluster.connectionString]
+        return try await RegistryCommand.run(
+            arguments, environment: database.merging(environment) { $1 }, in: directory)
     }
 }
 

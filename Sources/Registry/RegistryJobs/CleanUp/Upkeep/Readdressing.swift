@@ -42,10 +42,8 @@ public struct Readdressing {
     ) async throws -> Counts {
         try await PostgresSession.withSession(configuration) { session in
             guard try !isOver(session) else { return Counts() }
-            let nodes = try CleanUpNodes(session)
-            try session.run(script: CleanUpStatements.sessionSettings)
-            if nodes.isDistributed { try session.run(script: CleanUpStatements.sessionSettingsOnCitus) }
-            return try Readdressing(session: session, nodes: nodes, actor: "job:migrate").run(progress)
+            let job = Readdressing(session: session, nodes: try .beginning(session), actor: "job:migrate")
+            return try job.run(progress)
         }
     }
 
@@ -116,7 +114,7 @@ public struct Readdressing {
 
     private func writeOnce(_ batch: [Found], of app: AppNumber) throws -> Counts {
         let present = try lock(batch, of: app)
-        let moment = try Moment(session.execute(PostgresStatement(RegistrationStatements.now)))
+        let moment = try Moment(session.execute(RegistrationStatements.now()))
         let topics = try topics(of: present.map(\.installation), in: app)
         var locked = LockedInstallations(
             present.map(\.installation), userChoices: topics.choices, now: moment.time, number: moment.number)
@@ -133,8 +131,7 @@ public struct Readdressing {
         changes.record(locked.events, locked.topicsEvents)
         try changes.check(changes.rows.map { try session.execute($0) })
         // History names the tokens by their addresses, too. The new events come last.
-        _ = try session.execute(
-            PostgresStatement(ReaddressingStatements.events, app.rawValue, batch.map(\.old), batch.map(\.new)))
+        _ = try session.execute(ReaddressingStatements.events(app.rawValue, batch.map(\.old), batch.map(\.new)))
         for statement in changes.others(at: moment) { _ = try session.execute(statement) }
         return Counts(tokens: locked.changed.count { $0.after.address != nil }, superseded: locked.events.count)
     }
@@ -147,8 +144,8 @@ public struct Readdressing {
         _ = try session.execute(HolderStatements.add(Set(new), in: app))
         _ = try session.execute(HolderStatements.lock(new + old, of: batch.map(\.installID), in: app))
         let rows = try session.execute(
-            PostgresStatement(
-                RegistrationStatements.lock, app.rawValue, batch.map(\.installID.rawValue),
+            RegistrationStatements.lock(
+                app.rawValue, batch.map(\.installID.rawValue),
                 new.map(\.provider.rawValue), new.map(\.sha256), [String]()))
         return try rows.map { try InstallationColumns.decode($0) }
     }
@@ -159,10 +156,10 @@ public struct Readdressing {
     ) throws -> (catalogue: TopicCatalogue, choices: [UserID: TopicChoices]) {
         let choosing = installations.filter { !$0.topicChoices.isEmpty }
         guard !choosing.isEmpty else { return (TopicCatalogue(), [:]) }
-        let rows = try session.execute(PostgresStatement(TopicCatalogueStatements.ofApp, app.rawValue))
+        let rows = try session.execute(TopicCatalogueStatements.ofApp(app.rawValue))
         let users = Dictionary(
             choosing.compactMap(\.owner?.userID).map { (UserDigest.sha256($0), $0) }, uniquingKeysWith: { $1 })
-        let known = try session.execute(PostgresStatement(GuardStatements.users, app.rawValue, Array(users.keys)))
+        let known = try session.execute(GuardStatements.users(app.rawValue, Array(users.keys)))
         let choices = try known.map(RememberedUser.init).compactMap { user in
             users[user.sha256].map { ($0, user.choices) }
         }

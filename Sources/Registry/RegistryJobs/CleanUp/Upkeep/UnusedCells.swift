@@ -69,7 +69,8 @@ struct UnusedCells {
         _ hasMarked: inout Bool, _ pace: inout CleanUpPace
     ) throws {
         let name = table.rawValue
-        let found = try pace.run { try session.execute(UnusedCellStatements.find(in: name, of: app, marked: last))[0] }
+        let find = UnusedCellStatements.find(in: name, of: app, marked: last).unprepared()
+        let found = try pace.run { try session.execute(find)[0] }
         let (new, wrong) = (try found.decode(0, as: [Int64].self), try found.decode(1, as: [Int64].self))
         var old: [Int64] = try found.decode(2)
         if table == .cells, !old.isEmpty {
@@ -87,7 +88,7 @@ struct UnusedCells {
     ) throws {
         for start in stride(from: 0, to: numbers.count, by: Self.batch) {
             let batch = Array(numbers[start..<min(start + Self.batch, numbers.count)])
-            _ = try pace.run { try session.execute(statement(batch)) }
+            _ = try pace.run { try session.execute(statement(batch).unprepared()) }
         }
     }
 
@@ -96,9 +97,8 @@ struct UnusedCells {
         var cells: Set<Int64> = []
         var last: (message: Int64, cell: Int64)? = (0, 0)
         while let (message, cell) = last {
-            let page = try pace.run {
-                try session.execute(UnusedCellStatements.counted(of: app, after: message, cell))[0]
-            }
+            let read = UnusedCellStatements.counted(of: app, after: message, cell).unprepared()
+            let page = try pace.run { try session.execute(read)[0] }
             cells.formUnion(try page.decode(2, as: [Int64].self))
             last = try page.decode(0, as: Int64?.self).map { ($0, try page.decode(1)) }
         }
@@ -119,5 +119,115 @@ struct UnusedCells {
                 }
             }
         } catch let error where error.isLockTimeout {}
+    }
+}
+
+/// The SQL by which the night job removes cells and texts that nothing uses (R13).
+enum UnusedCellStatements {
+    /// Sums of messages that one statement reads.
+    private static let sumsPerRead: Int64 = 100_000
+
+    /// Returns the time at which the last run had marked what is unused, the present time, and whether they are far
+    /// enough apart for the next run.
+    static func moment(lag: Duration) -> PostgresStatement {
+        """
+        SELECT m.at, clock_timestamp(), m.at <= clock_timestamp() - \(lag.components.seconds) * interval '1 second'
+        FROM (
+            SELECT timestamptz 'epoch'
+                + coalesce(pg_sequence_last_value('rollup_marked_at'), 0) * interval '1 microsecond' AS at) AS m
+        """
+    }
+
+    /// Clean-up (R13): lets services forget numbers of cells.
+    static let endMarking: PostgresStatement =
+        "SELECT setval('rollup_marked_at', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
+
+    /// Returns the numbers of unused rows without a mark, of used rows with one, and of unused rows with a mark that is
+    /// not later than `last`, and that no record of a past day names. A later mark counts as none.
+    ///
+    /// - Parameter table: of cells or of texts.
+    static func find(in table: String, of app: AppNumber, marked last: PostgresTimestamp) -> PostgresStatement {
+        let isFree: PostgresSQL =
+            table == "rollup_cell" ? " AND NOT \(sql: RollUpHistoryStatements.isRecorded)" : ""
+        return """
+            SELECT coalesce(array_agg(t.number) FILTER (
+                    WHERE u.number IS NULL AND (t.unused_since > \(last)) IS NOT FALSE), '{}'),
+                coalesce(array_agg(t.number) FILTER (WHERE u.number IS NOT NULL AND t.unused_since IS NOT NULL), '{}'),
+                coalesce(array_agg(t.number) FILTER (
+                    WHERE u.number IS NULL AND t.unused_since <= \(last)\(sql: isFree)), '{}')
+            FROM \(identifier: table) t
+            LEFT JOIN (\(sql: table == "rollup_text" ? usedTexts(app) : usedCells(app))) AS u (number)
+                ON u.number = t.number
+            WHERE t.app_id = \(app.rawValue)
+            """
+    }
+
+    /// A folded delta counts too: cubes in memory follow it.
+    private static func usedCells(_ app: AppNumber) -> PostgresSQL {
+        ["rollup_cube", "rollup_delta", "rollup_expiry", "message_delta"].map { table -> PostgresSQL in
+            "SELECT cell FROM \(identifier: table) WHERE app_id = \(app.rawValue)"
+        }.joined(separator: " UNION ")
+    }
+
+    private static func usedTexts(_ app: AppNumber) -> PostgresSQL {
+        ["locale", "zone", "system", "spelling", "version"].map { text -> PostgresSQL in
+            "SELECT \(identifier: text + "_number") FROM rollup_cell WHERE app_id = \(app.rawValue)"
+        }.joined(separator: " UNION ")
+    }
+
+    /// Reads sums behind a message and cell. Returns the last message and cell, or NULL at the end, and the marked
+    /// cells among them.
+    static func counted(of app: AppNumber, after message: Int64, _ cell: Int64) -> PostgresStatement {
+        """
+        WITH page AS MATERIALIZED (
+            SELECT message, cell FROM message_sum
+            WHERE app_id = \(app.rawValue) AND (message, cell) > (\(message), \(cell))
+            ORDER BY message, cell LIMIT \(sumsPerRead)
+        )
+        SELECT max(message), max(cell) FILTER (WHERE message = (SELECT max(message) FROM page)),
+            ARRAY(
+                SELECT DISTINCT c.number FROM page p
+                JOIN rollup_cell c ON c.app_id = \(app.rawValue) AND c.number = p.cell
+                WHERE c.unused_since IS NOT NULL)
+        FROM page
+        """
+    }
+
+    /// - Parameter since: nil removes marks.
+    static func mark(
+        in table: String, of app: AppNumber, _ numbers: [Int64], since: PostgresTimestamp?
+    ) -> PostgresStatement {
+        """
+        UPDATE \(identifier: table) SET unused_since = \(since)::timestamptz
+        WHERE app_id = \(app.rawValue) AND number IN (\(sql: locked(in: table, of: app, numbers)))
+        """
+    }
+
+    /// Deletes the rows that still have a mark that is not later than `last`.
+    static func delete(
+        from table: String, of app: AppNumber, _ numbers: [Int64], marked last: PostgresTimestamp
+    ) -> PostgresStatement {
+        """
+        DELETE FROM \(identifier: table)
+        WHERE app_id = \(app.rawValue) AND unused_since <= \(last)
+            AND number IN (\(sql: locked(in: table, of: app, numbers)))
+        """
+    }
+
+    /// Leaves rows whose mark a service is removing.
+    private static func locked(in table: String, of app: AppNumber, _ numbers: [Int64]) -> PostgresSQL {
+        """
+        SELECT number FROM \(identifier: table)
+                WHERE app_id = \(app.rawValue) AND number = ANY (\(numbers)) FOR UPDATE SKIP LOCKED
+        """
+    }
+
+    /// Clean-up (R13): checks whether installations are in overflow cells.
+    static func overflows(_ app: AppNumber) -> PostgresStatement {
+        """
+        SELECT EXISTS (
+            SELECT FROM rollup_cell c JOIN rollup_cube b ON b.app_id = c.app_id AND b.topic = 0 AND b.cell = c.number
+            WHERE c.app_id = \(app.rawValue) AND c.locale_number = 0 AND b.installations > 0)
+        """
     }
 }

@@ -25,17 +25,26 @@ package final class RollUpCells: Sendable {
         let systemName: String
         let systemVersion: String
 
+        init(
+            app: AppNumber, provider: Provider, settings: NotificationSettings, locale: String, zone: String,
+            offset: Int32, systemName: String, systemVersion: String
+        ) {
+            (self.app, self.provider) = (app, provider)
+            (authorization, isAssumed) = (settings.authorizationStatus, settings.authorizationAssumed)
+            (self.locale, self.zone, self.offset) = (locale, zone, offset)
+            (self.systemName, self.systemVersion) = (systemName, systemVersion)
+        }
+
         package init(_ registration: Registration) {
             self.init(registration.key.app, registration.token.provider, registration.snapshot)
         }
 
         package init(_ app: AppNumber, _ provider: Provider, _ snapshot: Snapshot) {
             let device = snapshot.device
-            (self.app, self.provider) = (app, provider)
-            authorization = snapshot.settings.authorizationStatus
-            isAssumed = snapshot.settings.authorizationAssumed
-            (locale, zone, offset) = (device.locale.text, device.timeZoneID, device.timeZoneOffset)
-            (systemName, systemVersion) = (device.systemName, device.systemVersion)
+            self.init(
+                app: app, provider: provider, settings: snapshot.settings, locale: device.locale.text,
+                zone: device.timeZoneID, offset: device.timeZoneOffset, systemName: device.systemName,
+                systemVersion: device.systemVersion)
         }
     }
 
