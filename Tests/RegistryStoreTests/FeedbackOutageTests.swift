@@ -131,6 +131,19 @@ struct FeedbackOutageTests {
         }
     }
 
+    /// Senders write the breaker's row all the time.
+    @Test func release_waitsForTheBreaker() async throws {
+        try await TestStores.with { stores in
+            try await register(2, stores)
+            #expect(try await report(0..<2, to: try stores.app(breakingAbove: 0, share: 0.5), stores)[.held] == 1)
+            try await stores.postgres.holding("SELECT FROM feedback_breaker FOR UPDATE") {
+                let released = try await stores.repair(.release)
+                #expect(released == 1)
+            }
+            #expect(try await stores.openBreakers() == [])
+        }
+    }
+
     @Test func heldVerdict_thatNobodyCouldRelease_isFound() async throws {
         try await TestStores.with { stores in
             try await register(2, stores)
@@ -149,7 +162,9 @@ struct FeedbackOutageTests {
             let item = { number in try stores.item(token(number)) }
             for number in 0..<2 {
                 let feedback = Feedback(of: stores.app, items: [try item(number)], actor: "sender:test")
-                #expect(try await stores.feedback.applyUnlocked(feedback)[.unregistered] == 1)
+                var wanted = LockedFeedback.TypedSubjects()
+                let counts = try await stores.feedback.applyUnlocked(feedback, wanting: &wanted)
+                #expect(counts[.unregistered] == 1)
             }
             #expect(try await stores.sql("SELECT dead FROM feedback_breaker")[0].decode(0, as: Int64.self) == 2)
         }

@@ -1,8 +1,8 @@
 import PostgresClient
 import PushRegistry
 
-/// The SQL of the breaker for feedback: the table `feedback_breaker`. Its rows are locked after those of installations.
-/// `$1` is the app.
+/// The SQL of the breaker for feedback: the table `feedback_breaker`. Its rows are locked after those of all
+/// installations. `$1` is the app.
 enum FeedbackBreakerStatements {
     private static let columns: PostgresSQL = """
         provider::text, kind, hour_began, dead, active, counted_at, held_since, last_held_at

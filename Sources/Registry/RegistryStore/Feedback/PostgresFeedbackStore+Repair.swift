@@ -16,10 +16,12 @@ extension PostgresFeedbackStore {
             guard !repair.isDryRun else { return count }
             for breaker in breakers {
                 guard let heldSince = breaker.heldSince, repair.includes(heldSince) else { continue }
-                _ = try await resources.postgres.execute(
-                    FeedbackBreakerStatements.close(
-                        repair.app.rawValue, repair.provider.rawValue, breaker.key.kind,
-                        breaker.stored.lastHeldAt?.postgres))
+                let close = FeedbackBreakerStatements.close(
+                    repair.app.rawValue, repair.provider.rawValue, breaker.key.kind,
+                    breaker.stored.lastHeldAt?.postgres)
+                try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
+                    _ = try await transaction.execute([close], .alone)
+                }
             }
             return count
         }

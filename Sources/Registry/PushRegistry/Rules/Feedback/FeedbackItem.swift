@@ -61,6 +61,18 @@ public struct FeedbackItem: Hashable, Sendable {
         return row.verdict
     }
 
+    /// The typed tokens that the item may mean by its token.
+    public var typedAddresses: [TypedTokenAddress] {
+        let kinds = kind.map { [$0] } ?? TokenKind.allCases
+        let digests = Set(addresses.filter(\.provider.isApple).map(\.sha256))
+        return digests.flatMap { digest in kinds.map { TypedTokenAddress(kind: $0, sha256: digest) } }
+    }
+
+    /// Whether the item may mean a typed token of this environment.
+    public func admits(_ environment: Provider) -> Bool {
+        !namesProvider || addresses.contains { $0.provider == environment }
+    }
+
     /// Whether the outcome depends on an installation.
     public var needsInstallation: Bool { canMatter || spelling != nil }
 
