@@ -28,7 +28,7 @@ enum FeedbackBreakerStatements {
         GROUP BY 1
         """)
 
-    /// The typed tokens of kinds that are not held, as of this statement, at most so many: an app may have millions.
+    /// The typed tokens of kinds that are handed out, as of this statement, at most so many: an app may have millions.
     static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
         let keys = Array(counted)
         return countTokensSQL(app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
@@ -40,9 +40,12 @@ enum FeedbackBreakerStatements {
         FROM unnest($2::text[]::provider[], $3::text[]::token_kind[], $4::bigint[]) AS k (provider, kind, active_max)
         CROSS JOIN LATERAL (
             SELECT count(*) AS active FROM (
-                SELECT FROM typed_token
-                WHERE app_id = $1 AND kind = k.kind AND provider = k.provider AND NOT held
-                    AND coalesce(expires_at > clock_timestamp(), true)
+                SELECT FROM typed_token t
+                    JOIN installation i ON i.app_id = $1 AND i.install_id = t.install_id
+                    JOIN rollup_cell c ON c.app_id = $1 AND c.number = i.cell
+                WHERE t.app_id = $1 AND t.kind = k.kind AND t.provider = k.provider AND NOT t.held
+                    AND i.state = 'active' AND \(sql: RollUpLayer.reaches(RollUpLayer.ofToken))
+                    AND coalesce(\(sql: RollUpLayer.expiresAt("i.session_expires_at")) > clock_timestamp(), true)
                 LIMIT k.active_max) AS t) AS c
         """)
 
