@@ -5,7 +5,8 @@ public protocol FeedbackStore: Sendable {
     /// - Throws: `StoreError`.
     func apply(_ feedback: Feedback) async throws -> FeedbackCounts
 
-    /// Carries out an administrator's decision. What is done stays done if it throws; a repeated call does the rest.
+    /// Carries out an administrator's decision, with an entry of the audit if it changes something. What is done stays
+    /// done if it throws; a repeated call does the rest.
     ///
     /// - Returns: how many installations and typed tokens it has changed; of a dry run, would change.
     /// - Throws: `StoreError`.

@@ -47,14 +47,12 @@ extension RegistryService {
             let (decision, isDryRun) = (root.flatMap(decide), root?.boolean("dryRun") ?? false)
             try document.check()
             guard let provider, let decision else { throw StoreError.failed("a repair lacks a value and a fault") }
+            let entry = AuditEntry(action, provider.rawValue, by: call.caller, in: request)
             let count = try await feedback.repair(
                 FeedbackRepair(
-                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor))
-            if !isDryRun {
-                let entry = AuditEntry(action, provider.rawValue, by: call.caller, in: request)
-                try await auditEntries.record(entry, of: call.app.number)
-                audit.changed(entry, ["installations": "\(count)"], by: call.caller, in: request)
-            }
+                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor,
+                    recording: entry))
+            if !isDryRun { audit.changed(entry, ["installations": "\(count)"], by: call.caller, in: request) }
             var writer = JSONWriter()
             writer.object { $0.member(name, count) }
             return .json(writer)

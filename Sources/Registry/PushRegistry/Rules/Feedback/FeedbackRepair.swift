@@ -15,10 +15,15 @@ public struct FeedbackRepair: Sendable {
     public let isDryRun: Bool
     /// The caller's role and key id.
     public let actor: String
+    /// For the audit, in the first transaction that changes something; nil: none, or it is written.
+    public var entry: AuditEntry?
 
-    public init(of app: AppNumber, provider: Provider, _ decision: Decision, isDryRun: Bool, actor: String) {
+    public init(
+        of app: AppNumber, provider: Provider, _ decision: Decision, isDryRun: Bool, actor: String,
+        recording entry: AuditEntry? = nil
+    ) {
         (self.app, self.provider, self.decision) = (app, provider, decision)
-        (self.isDryRun, self.actor) = (isDryRun, actor)
+        (self.isDryRun, self.actor, self.entry) = (isDryRun, actor, entry)
     }
 
     /// Whether an event has left an installation in a state that the decision changes.
