@@ -53,6 +53,27 @@ struct AppRemovalTests {
         }
     }
 
+    @Test func calls_findNoApp_whileItIsDeleted() async throws {
+        try await withDeletingApp { stores in
+            let (app, alice) = (stores.app.number, try UserID("alice"))
+            let audit = PostgresAuditStore(postgres: stores.postgres)
+            try await stores.postgres.holding("SELECT FROM app FOR UPDATE") {
+                try await audit.record(.ofTest(.userErased), of: app)
+            }
+            _ = try await stores.sql("DELETE FROM rollup_state")
+            let users = PostgresUserStore(LoopResources(postgres: stores.postgres))
+            await #expect(throws: AppIsBeingDeleted.self) {
+                _ = try await users.erase(Erasure(app: app, userID: alice, actor: "service:test"))
+            }
+            await #expect(throws: AppIsBeingDeleted.self) {
+                _ = try await users.end(SessionEnd(app: app, scope: .user(alice, except: nil), actor: "service:test"))
+            }
+            await #expect(throws: AppIsBeingDeleted.self) {
+                try await audit.record(.ofTest(.userErased), of: AppNumber(4_711))
+            }
+        }
+    }
+
     /// It has read the row of `rollup_state`, and commits after all other rows were deleted.
     @Test func rowOfATransactionThatBeganBefore_isDeleted() async throws {
         try await withDeletingApp { stores in

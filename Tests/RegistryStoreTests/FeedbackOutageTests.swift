@@ -127,6 +127,36 @@ struct FeedbackOutageTests {
         try await stores.expectIntact()
     }
 
+    /// A dead verdict on an app that was seen shortly before only makes it suspect.
+    @Test func restore_isAboutAllDeadVerdicts_andNoDoubtfulOne() async throws {
+        try await register(5, stores)
+        for number in 0..<5 { try await stores.register("phone-\(number)", token: token(number)) }
+        let began = Timestamp(
+            try await stores.sql("SELECT clock_timestamp()")[0].decode(0, as: PostgresTimestamp.self))
+        #expect(try await stores.judge([token(3)], "BadDeviceToken")[.suspect] == 1)
+        let counts = try await report(0..<3, to: try stores.app(breakingAbove: 1, share: 0.3), stores)
+        #expect(counts[.suspect] == 1 && counts[.held] == 2)
+        let page = try #require(try await stores.events.events(of: stores.key("phone-0"), before: nil, limit: 1))
+        #expect(page.events.first?.reason == "recentlySeen")
+        #expect(try await stores.repair(.release, isDryRun: true) == 2)
+        #expect(try await stores.repair(.restore(since: began), of: .fcm) == 0)
+        #expect(try await stores.repair(.restore(since: began), isDryRun: true) == 3)
+        #expect(try await stores.repair(.restore(since: began)) == 3)
+        #expect(try await states(stores) == ["active": 4, "suspect": 1])
+        try await stores.expectIntact()
+    }
+
+    /// Senders write the breaker's row all the time.
+    @Test func release_waitsForTheBreaker() async throws {
+        try await register(2, stores)
+        #expect(try await report(0..<2, to: try stores.app(breakingAbove: 0, share: 0.5), stores)[.held] == 1)
+        try await stores.postgres.holding("SELECT FROM feedback_breaker FOR UPDATE") {
+            let released = try await stores.repair(.release)
+            #expect(released == 1)
+        }
+        #expect(try await stores.openBreakers() == [])
+    }
+
     @Test func heldVerdict_thatNobodyCouldRelease_isFound() async throws {
         try await register(2, stores)
         #expect(try await report(0..<2, to: try stores.app(breakingAbove: 0, share: 0.5), stores)[.held] == 1)
@@ -142,7 +172,9 @@ struct FeedbackOutageTests {
         let item = { number in try stores.item(token(number)) }
         for number in 0..<2 {
             let feedback = Feedback(of: stores.app, items: [try item(number)], actor: "sender:test")
-            #expect(try await stores.feedback.applyUnlocked(feedback)[.unregistered] == 1)
+            var wanted = LockedFeedback.TypedSubjects()
+            let counts = try await stores.feedback.applyUnlocked(feedback, wanting: &wanted)
+            #expect(counts[.unregistered] == 1)
         }
         #expect(try await stores.sql("SELECT dead FROM feedback_breaker")[0].decode(0, as: Int64.self) == 2)
     }

@@ -99,6 +99,36 @@ struct FeedbackStoreTests {
         #expect(try await stores.installation("new")?.state == .unregistered)
     }
 
+    /// Who waits for an installation keeps nobody waiting who needs the breaker or a later installation.
+    @Test func feedback_locksTheBreakerLast_andAllInstallationsInTheOrderOfTheirIDs() async throws {
+        try await TestStores.with { stores in
+            let voip = try SentTypedToken.make(.voip, "voip")
+            try await stores.register("a", token: token, tokens: [voip])
+            try await stores.register("b", token: "bbbbbbbbbbbbbbbb")
+            try await stores.register("c", token: "cccccccccccccccc")
+            try await stores.waitTwoDays()
+            #expect(try await stores.judge(["cccccccccccccccc"])[.unregistered] == 1)
+            let typed = FeedbackItem(
+                installID: nil, provider: .apns,
+                addresses: [TokenAddress(app: stores.app.number, provider: .apns, sha256: voip.sha256)],
+                reason: "Unregistered")
+            let feedback = Feedback(
+                of: stores.app, items: [try stores.item("bbbbbbbbbbbbbbbb"), typed], actor: "sender:test")
+            let counts = try await stores.postgres.withTransaction { other in
+                _ = try await other.execute("SELECT FROM installation WHERE install_id = 'a' FOR UPDATE")
+                async let counts = stores.feedback.applyLocked(feedback)
+                try await stores.waitForBlockedSession()
+                #expect(try await stores.sql("SELECT FROM feedback_breaker FOR UPDATE NOWAIT").count == 1)
+                let later: PostgresStatement = "SELECT FROM installation WHERE install_id = 'b' FOR UPDATE NOWAIT"
+                #expect(try await stores.sql(later).count == 1)
+                try await other.commit()
+                return try await counts
+            }
+            #expect(counts[.unregistered] == 2)
+            try await stores.expectIntact()
+        }
+    }
+
     /// A read locks no row: feedback that changes nothing waits for no lock.
     @Test func feedback_waitsForNoLock_whenItChangesNothing() async throws {
         try await stores.register("phone", token: token)

@@ -161,4 +161,22 @@ struct TypedOutageTests {
         #expect(counts[.unregistered] == 2 && counts[.held] == 2)
         #expect(counts.opened == [.init(.apns, kind: "voip")])
     }
+
+    /// Of twelve phones, eight are suspect, and the sessions of two have expired.
+    @Test func share_isOfTheTokens_thatReachTheirInstallations() async throws {
+        try await TestStores.with { stores in
+            try await registerAll(stores, count: 12)
+            try await stores.waitTwoDays()
+            let doubtful = (0..<8).map { "aaaaaaaaaa" + String(100_000_000 + $0) }
+            #expect(try await stores.judge(doubtful, "BadDeviceToken")[.suspect] == 8)
+            _ = try await stores.sql(
+                """
+                UPDATE installation
+                SET user_id = 'alice', session_id = 's', session_expires_at = now() - interval '1 hour'
+                WHERE install_id IN ('phone-8', 'phone-9')
+                """)
+            let counts = try await report(10..<12, to: try stores.app(breakingAbove: 1, share: 0.5), stores)
+            #expect(counts[.unregistered] == 1 && counts[.held] == 1)
+        }
+    }
 }

@@ -29,7 +29,14 @@ extension StoreError {
     }
 }
 
-/// Runs `body`. Every error is thrown as a `StoreError`, but a refusal as itself.
+extension PostgresError {
+    /// Whether a row refers to an app that was deleted meanwhile.
+    fileprivate var isOfDeletedApp: Bool {
+        if case .foreignKeyViolation(let constraint) = kind { constraint.hasSuffix("_app_id_fkey") } else { false }
+    }
+}
+
+/// Runs `body`. Every error is thrown as a `StoreError`, but a refusal and `AppIsBeingDeleted` as themselves.
 package func storing<Value, Refusal: Error>(
     refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
 ) async throws -> Value {
@@ -37,6 +44,10 @@ package func storing<Value, Refusal: Error>(
         return try await body()
     } catch let refusal as Refusal {
         throw refusal
+    } catch let deleted as AppIsBeingDeleted {
+        throw deleted
+    } catch let error as PostgresError where error.isOfDeletedApp {
+        throw AppIsBeingDeleted()
     } catch {
         throw StoreError(error)
     }

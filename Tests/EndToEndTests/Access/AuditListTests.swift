@@ -33,8 +33,6 @@ extension EndToEnd {
             #expect(first.map { $0["action"] } == Array(repeating: "key.created", count: 6) + ["app.created"])
             #expect(first[6]["actor"] == "admin" && first[6]["actorName"] == .null && first[6]["roles"] == ["admin"])
             let topic: JSON = ["name": "News", "default": "in"]
-            let release: JSON = ["provider": "apns"]
-            let restore: JSON = ["provider": "fcm", "since": "2026-01-01T00:00:00Z"]
             for (method, rest, body, role, status, action, target, members):
                 (
                     String, String, JSON?, RegistryApp.Role, Int, String, String?, JSON
@@ -48,8 +46,6 @@ extension EndToEnd {
                     ("PUT", "/topics/news", topic, .marketing, 201, "topic.saved", "news", []),
                     ("DELETE", "/topics/news", nil, .marketing, 204, "topic.deleted", "news", []),
                     ("DELETE", "/users/alice", nil, .service, 200, "user.erased", nil, []),
-                    ("POST", "/feedback/release", release, .admin, 200, "feedback.released", "apns", []),
-                    ("POST", "/feedback/restore", restore, .admin, 200, "feedback.restored", "fcm", []),
                 ]
             {
                 let left = try await entries(of: app, method, rest, body, by: role, status: status)
@@ -62,6 +58,37 @@ extension EndToEnd {
             }
             let receipt = try await app.send("DELETE", "/users/bob").json["receiptId"]
             #expect(try await entries(app)[0]["target"] == receipt)
+        }
+
+        @Test func decisionAboutFeedback_isOneEntry_ifItChangesSomething() async throws {
+            let app = try await RegistryApp.make(policy: ["feedbackBreaker": ["count": 0, "share": 0.5]])
+            func report() async throws {
+                for phone in ["a", "b"] { _ = try await app.put(phone) }
+                try await app.waitTwoDays()
+                #expect(try await app.feedback([.dead("a"), .dead("b")]).json["held"] != 0)
+            }
+            func decide(_ decision: String, _ body: JSON, _ answer: JSON, leaving action: String? = nil) async throws {
+                let before = try await entries(app).count
+                let response = try await app.send("POST", "/feedback/\(decision)", body, by: .role(.admin))
+                #expect(response.status == 200 && response.json == answer, "\(response.text)")
+                let left = try await entries(app).dropLast(before)
+                #expect(left.compactMap { $0["action"].string } == (action.map { [$0] } ?? []))
+                #expect(left.allSatisfy { $0["target"] == "apns" && $0["members"] == [] })
+                #expect(left.allSatisfy { $0["actor"].string == "admin:\(app.keyID(.admin))" })
+            }
+            let release: JSON = ["provider": "apns"]
+            let restore: JSON = ["provider": "apns", "since": "2026-01-01T00:00:00Z"]
+            try await decide("release", release, ["released": 0])
+            try await report()
+            try await decide("release", release, ["released": 1], leaving: "feedback.released")
+            try await decide("release", release, ["released": 0])
+            try await decide("restore", restore, ["restored": 2], leaving: "feedback.restored")
+            try await decide("restore", restore, ["restored": 0])
+            // Nothing is held any more, but the breaker is open until somebody decides.
+            try await report()
+            for phone in ["a", "b"] { _ = try await app.put(phone) }
+            try await decide("release", release, ["released": 0], leaving: "feedback.released")
+            try await decide("release", release, ["released": 0])
         }
 
         @Test func nothing_isLeft_byWhatIsRefusedReadOrOnlyTried() async throws {

@@ -131,6 +131,41 @@ extension EndToEnd {
             #expect(try await app.counts(of: "sale") == MessageNumbers(targeted: 4, failed: 2))
         }
 
+        @Test func verdicts_onTypedTokens_countAsFailed() async throws {
+            let app = try await RegistryApp.make()
+            let names = ["a", "b", "c", "d", "e", "f"]
+            let voip = { (name: String) in JSON.string(SampleRegistration.token("\(name) voip")) }
+            for name in names {
+                var body = SampleRegistration.make(name)
+                body["tokens"] = [["kind": "voip", "token": voip(name)]]
+                _ = try await app.put(name, body)
+            }
+            for (message, body) in [("plain", [:]), ("recorded", ["record": true])] as [(String, JSON)] {
+                try await app.putMessage(message, body)
+                _ = try await app.receipts(of: message, ["kind": "voip"])
+                let reason: JSON = "Unregistered"
+                // Those about `d` and `e` are about tokens that nobody has.
+                let items: [JSON] = [
+                    ["token": voip("a"), "kind": "voip", "reason": reason],
+                    ["token": voip("b"), "reason": reason], ["token": voip("c"), "provider": "apns", "reason": reason],
+                    ["token": voip("d"), "kind": "widget", "reason": reason],
+                    ["token": voip("e"), "provider": "apnsSandbox", "reason": reason],
+                    ["token": .string(SampleRegistration.token("f")), "kind": "voip", "reason": reason],
+                ]
+                let sent = items.map { item -> JSON in
+                    var item = item
+                    item["message"] = .string(message)
+                    return item
+                }
+                let response = try await app.send("POST", "/feedback", .array(sent), by: .role(.sender))
+                #expect(response.json["unregistered"] == 3 && response.json["unknown"] == 3, "\(response.text)")
+                #expect(try await app.counts(of: message) == MessageNumbers(targeted: 6, failed: 3))
+                for name in names.prefix(3) {
+                    _ = try await app.send("PUT", "/installations/\(name)/tokens/voip/-", ["token": voip(name)])
+                }
+            }
+        }
+
         @Test func accepted_countsReceipts_andRecordedTargets() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name) }

@@ -29,6 +29,22 @@ struct CleanUpUndoTests {
         }
     }
 
+    /// In two cells, so in two transactions.
+    @Test func undo_isOneEntryOfTheAudit_ifItRestoresSomething() async throws {
+        try await TestStores.with { stores in
+            for (number, version) in ["26.4", "26.5"].enumerated() {
+                try await stores.register("i-\(number)", token: token + "\(number)0", systemVersion: version)
+                try await stores.age("i-\(number)", by: "61 days")
+            }
+            let run = try await stores.cleanUp().runID
+            for restored in [2, 0] {
+                #expect(try await undo(run, in: stores).restored == restored)
+                let entries = try await stores.sql("SELECT FROM audit_entry WHERE action = 'cleanup.undone'")
+                #expect(entries.count == 1)
+            }
+        }
+    }
+
     /// The chosen rows are deleted, registered and logged out while they are restored.
     @Test func undo_keepsEveryPromise_whileItsInstallationsChange() async throws {
         try await TestStores.with { stores in

@@ -58,11 +58,10 @@ struct FeedbackCommand: AsyncParsableCommand {
             let entry = AuditEntry.ofCommand(action, provider.rawValue)
             let count = try await withDirectory(common, isQuiet: json) { directory in
                 let number = try await directory.current().app(app).number
-                let count = try await PostgresFeedbackStore(directory.resources).repair(
+                return try await PostgresFeedbackStore(directory.resources).repair(
                     FeedbackRepair(
-                        of: number, provider: provider, decision, isDryRun: dryRun, actor: "job:feedback"))
-                if !dryRun { try await PostgresAuditStore(postgres: directory.postgres).record(entry, of: number) }
-                return count
+                        of: number, provider: provider, decision, isDryRun: dryRun, actor: "job:feedback",
+                        recording: entry))
             }
             if !dryRun { entry.log(of: app, ["installations": "\(count)"]) }
             if json { return try printJSON([done: count]) }

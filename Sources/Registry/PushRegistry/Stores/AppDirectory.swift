@@ -87,7 +87,7 @@ public struct PolicyChange: Sendable {
     public init(_ policy: AppPolicy, _ entry: AuditEntry?) { (self.policy, self.entry) = (policy, entry) }
 }
 
-/// The app is being deleted, so that its policy cannot change.
+/// The app is being deleted, so that it cannot change.
 public struct AppIsBeingDeleted: Error {
     public init() {}
 }

@@ -1,10 +1,10 @@
 /// A change that a person, a program or a command has made: who, and what. It has the names of changed members and
 /// never their values; it has no token, no credential and no user.
 ///
-/// A change in one transaction writes its entry there: neither is without the other. A change that takes several
-/// transactions (`userErased`, `feedbackReleased`, `feedbackRestored`, `cleanUpUndone`) gets its entry right after the
-/// last one. If that fails, so does the call, and a repeated call adds the entry. In no case is there an entry of a
-/// change that was not made.
+/// A change writes its entry in its transaction: neither is without the other. A change of several transactions
+/// (`feedbackReleased`, `feedbackRestored`, `cleanUpUndone`) writes it in the first one that changes something. An
+/// erasure (`userErased`) writes it right after the last one: if that fails, so does the call, and a repeated call adds
+/// the entry. In no case is there an entry of a change that was not made.
 public struct AuditEntry: Hashable, Sendable {
     /// Clients read these codes.
     public enum Action: String, CaseIterable, Sendable {
@@ -65,7 +65,7 @@ public struct RecordedAuditEntry: Sendable {
 ///
 /// - Throws: every call throws `StoreError`.
 public protocol AuditStore: Sendable {
-    /// Adds the entry of a change that took several transactions.
+    /// Adds the entry of an erasure.
     func record(_ entry: AuditEntry, of app: AppNumber) async throws
 
     /// One page, the newest first.

@@ -41,6 +41,11 @@ public protocol MessageStore: Sendable {
         ofHolders addresses: [TokenAddress], and ids: [InstallID], in app: AppNumber
     ) async throws -> InstallationCells
 
+    /// As above, of the installations that have these typed tokens. The provider is the token's.
+    func cells(
+        ofTyped addresses: [TypedTokenAddress], in app: AppNumber
+    ) async throws -> [TypedTokenAddress: InstallationCells.Entry]
+
     func counts(of message: MessageNumber, in app: AppNumber) async throws -> (asOf: Timestamp, counts: MessageCounts)
 
     /// All groups, the largest first.

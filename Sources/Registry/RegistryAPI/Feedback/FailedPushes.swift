@@ -4,7 +4,7 @@ import Receipts
 /// The verdicts of one call that name a message: each counts as a failed push of it, also if it changes no installation
 /// (fine print 98).
 struct FailedPushes: Sendable {
-    /// A verdict without a receipt: its installation is found by its id or its token.
+    /// A verdict without a receipt: its installation is found by its id, its main token or a typed one.
     private struct Named: Sendable {
         let item: FeedbackItem
         let message: MessageName
@@ -33,15 +33,20 @@ struct FailedPushes: Sendable {
         guard !named.isEmpty else { return Located(receipts: receipts, failures: []) }
         let now = Timestamp.now()
         let messages = try await store.messages(named: Array(Set(named.map(\.message))), of: app.number)
+        let byToken = named.map(\.item).filter { $0.installID == nil }
         let cells = try await store.cells(
-            ofHolders: named.filter { $0.item.installID == nil }.flatMap(\.item.addresses),
+            ofHolders: byToken.filter { $0.kind == nil }.flatMap(\.addresses),
             and: named.compactMap(\.item.installID), in: app.number)
+        // Only tokens that are no main ones cost this look-up.
+        let others = byToken.filter { cells.holder(of: $0) == nil }.flatMap(\.typedAddresses)
+        let typed = try await store.cells(ofTyped: Array(Set(others)), in: app.number)
         let hasher = InstallationHasher(app.identityKey)
         let failures = named.compactMap { verdict -> Located.Failure? in
             guard let message = messages[verdict.message], !message.isExpired(at: now) else { return nil }
             let item = verdict.item
             let entry =
-                item.installID.map { cells.named[$0] } ?? item.addresses.lazy.compactMap { cells.holders[$0] }.first
+                item.installID.map { cells.named[$0] } ?? cells.holder(of: item)
+                ?? item.typedAddresses.lazy.compactMap { typed[$0] }.first { item.admits($0.provider) }
             guard let entry, item.verdict(by: entry.provider) != nil else { return nil }
             return Located.Failure(message: message, installation: hasher.hash(entry.installID), cell: entry.cell)
         }
@@ -74,5 +79,12 @@ struct FailedPushes: Sendable {
                 _ = try await store.count(.failed, at: failures.map(\.installation), for: message, of: app)
             }
         }
+    }
+}
+
+extension InstallationCells {
+    /// The installation that has the item's token as its main one.
+    fileprivate func holder(of item: FeedbackItem) -> Entry? {
+        item.kind == nil ? item.addresses.lazy.compactMap { holders[$0] }.first : nil
     }
 }

@@ -45,12 +45,11 @@ extension RegistryService {
                 let (decision, isDryRun) = (decide(root), root.boolean("dryRun") ?? false)
                 guard let provider, let decision else { return nil }
                 return FeedbackRepair(
-                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor)
+                    of: call.app.number, provider: provider, decision, isDryRun: isDryRun, actor: call.caller.actor,
+                    recording: AuditEntry(action, provider.rawValue, by: call.caller, in: request))
             }
             let count = try await feedback.repair(repair)
-            if !repair.isDryRun {
-                let entry = AuditEntry(action, repair.provider.rawValue, by: call.caller, in: request)
-                try await auditEntries.record(entry, of: call.app.number)
+            if let entry = repair.entry, !repair.isDryRun {
                 audit.changed(entry, ["installations": "\(count)"], by: call.caller, in: request)
             }
             return .json { $0.member(name, count) }

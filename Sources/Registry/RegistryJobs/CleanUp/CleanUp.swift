@@ -91,7 +91,7 @@ public struct CleanUp: Sendable {
     /// Restores a run's installations that became stale or unregistered and have not changed since. What else a run
     /// takes comes back with the next registration (R10).
     ///
-    /// - Parameter entry: for the audit, after the last installation.
+    /// - Parameter entry: for the audit, with the first installations.
     /// - Throws: `CleanUpRefusal`, `PostgresError`.
     public func undo(_ run: Int, process: String, recording entry: AuditEntry) async throws -> Undoing {
         try await PostgresSession.withSession(configuration) { session in
@@ -106,11 +106,10 @@ public struct CleanUp: Sendable {
             let own = try ledger.begin(process: process, undoes: number)
             do {
                 let work = CleanUpWork(session: session, nodes: nodes, ledger: ledger, run: own)
-                try work.restore(from: undone.start, to: undone.end)
-                _ = try session.execute(AuditStatements.add(entry, of: nil))
+                try work.restore(from: undone.start, to: undone.end, recording: entry)
                 try ledger.end(own, nodes.hasFaults ? "failed" : "done")
-                let (restored, left) = try ledger.restored(by: own, of: number)
-                return Undoing(runID: Int(own), restored: restored, skipped: left)
+                return Undoing(
+                    runID: Int(own), restored: try ledger.restored(by: own), skipped: try ledger.left(of: number))
             } catch {
                 try? ledger.end(own, "failed")
                 throw error

@@ -18,13 +18,14 @@ struct CleanUpWork {
     struct Batch {
         let app: AppNumber
         let step: CleanUpStep
-        let isUndone: Bool
+        /// For the audit, if the step is undone.
+        let undoing: AuditEntry?
         let rows: [DueInstallations.Key]
 
         init(
-            app: AppNumber, step: CleanUpStep, isUndone: Bool = false, rows: some Sequence<DueInstallations.Key>
+            app: AppNumber, step: CleanUpStep, undoing: AuditEntry? = nil, rows: some Sequence<DueInstallations.Key>
         ) {
-            (self.app, self.step, self.isUndone) = (app, step, isUndone)
+            (self.app, self.step, self.undoing) = (app, step, undoing)
             self.rows = rows.sorted { $0.installID < $1.installID }
         }
     }
@@ -68,7 +69,7 @@ struct CleanUpWork {
     }
 
     /// Restores installations that became stale or unregistered during a run and have not changed since.
-    func restore(from start: PostgresTimestamp, to end: PostgresTimestamp) throws {
+    func restore(from start: PostgresTimestamp, to end: PostgresTimestamp, recording entry: AuditEntry) throws {
         try session.run(script: CleanUpStatements.writeSettings)
         for range in try PageRange.all(of: "installation", by: CleanUp.Options().pagesPerRead, session, nodes) {
             try nodes.with(range.apps) {
@@ -77,7 +78,7 @@ struct CleanUpWork {
                 for (app, step, keys) in due.byCell {
                     for first in stride(from: 0, to: keys.count, by: Self.restoredMax) {
                         let rows = keys[first..<min(first + Self.restoredMax, keys.count)]
-                        try write(Batch(app: app, step: step, isUndone: true, rows: rows))
+                        try write(Batch(app: app, step: step, undoing: entry, rows: rows))
                         try session.checkCancellation()
                     }
                 }
@@ -116,7 +117,7 @@ struct CleanUpWork {
             try session.checkCancellation()
             guard batch.rows.count > 1 else { return }
             for half in [batch.rows.prefix(batch.rows.count / 2), batch.rows.dropFirst(batch.rows.count / 2)] {
-                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, isUndone: batch.isUndone, rows: half))
+                try writeWhatIsFree(Batch(app: batch.app, step: batch.step, undoing: batch.undoing, rows: half))
             }
         }
     }
@@ -126,7 +127,7 @@ struct CleanUpWork {
         try session.withTransaction {
             if nodes.isDistributed { try session.run(script: CleanUpStatements.batchSettingsOnCitus) }
             let installIDs = try batch.rows.map { try InstallID($0.installID) }
-            if batch.step.releasesToken, !batch.isUndone {
+            if batch.step.releasesToken, batch.undoing == nil {
                 _ = try session.execute(HolderStatements.lock(of: installIDs, in: batch.app))
             }
             let (app, ids) = (batch.app, batch.rows.map(\.installID))
@@ -136,16 +137,21 @@ struct CleanUpWork {
             ).map { try InstallationColumns.decode($0) }
             guard !found.isEmpty else { return }
             let changes =
-                try batch.isUndone
-                ? restored(batch.step, of: found, in: app, at: now) : changes(batch.step, of: found, in: app, at: now)
+                try batch.undoing == nil
+                ? changes(batch.step, of: found, in: app, at: now) : restored(batch.step, of: found, in: app, at: now)
             try changes.check(changes.rows.map { try session.execute($0) })
             let moment = try Moment(session.execute(RegistrationStatements.now()))
             let rest = changes.others(at: moment)
             for statement in rest { _ = try session.execute(statement) }
+            guard let entry = batch.undoing else {
+                _ = try session.execute(ledger.counting(found.count, batch.step, of: app, in: run))
+                return
+            }
+            if try !changes.events.isEmpty && ledger.restored(by: run) == 0 {
+                _ = try session.execute(AuditStatements.add(entry, of: nil))
+            }
             _ = try session.execute(
-                batch.isUndone
-                    ? CleanUpLedgerStatements.countRestored(run, app.rawValue, Int64(changes.events.count))
-                    : ledger.counting(found.count, batch.step, of: app, in: run))
+                CleanUpLedgerStatements.countRestored(run, app.rawValue, Int64(changes.events.count)))
         }
     }
 

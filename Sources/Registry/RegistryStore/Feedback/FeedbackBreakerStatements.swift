@@ -2,8 +2,8 @@ import Basics
 public import PostgresClient
 public import PushRegistry
 
-/// The SQL of the breaker for feedback: the table `feedback_breaker`. Its rows are locked after those of installations.
-/// `$1` is the app.
+/// The SQL of the breaker for feedback: the table `feedback_breaker`. Its rows are locked after those of all
+/// installations. `$1` is the app.
 enum FeedbackBreakerStatements {
     private static let columns: PostgresSQL = """
         provider::text, kind, hour_began, dead, active, counted_at, held_since, last_held_at
@@ -29,17 +29,24 @@ enum FeedbackBreakerStatements {
         GROUP BY 1
         """)
 
-    /// The typed tokens of the providers `$2` and kinds `$3` that are not held, as of this statement, at most `$4`: an
-    /// app may have millions.
-    static let countTokens = PreparedSQL(
+    /// The typed tokens of kinds that are handed out, as of this statement, at most so many: an app may have millions.
+    static func countTokens(_ counted: [FeedbackHour.Key: Int64], in app: AppNumber) -> PostgresStatement {
+        let keys = Array(counted)
+        return countTokensSQL(app.rawValue, keys.map(\.key.provider.rawValue), keys.map(\.key.kind), keys.map(\.value))
+    }
+
+    private static let countTokensSQL = PreparedSQL(
         """
         SELECT k.provider::text, k.kind::text, c.active
         FROM unnest($2::text[]::provider[], $3::text[]::token_kind[], $4::bigint[]) AS k (provider, kind, active_max)
         CROSS JOIN LATERAL (
             SELECT count(*) AS active FROM (
-                SELECT FROM typed_token
-                WHERE app_id = $1 AND kind = k.kind AND provider = k.provider AND NOT held
-                    AND coalesce(expires_at > clock_timestamp(), true)
+                SELECT FROM typed_token t
+                    JOIN installation i ON i.app_id = $1 AND i.install_id = t.install_id
+                    JOIN rollup_cell c ON c.app_id = $1 AND c.number = i.cell
+                WHERE t.app_id = $1 AND t.kind = k.kind AND t.provider = k.provider AND NOT t.held
+                    AND i.state = 'active' AND \(sql: RollUpLayer.reaches(RollUpLayer.ofToken))
+                    AND coalesce(\(sql: RollUpLayer.expiresAt("i.session_expires_at")) > clock_timestamp(), true)
                 LIMIT k.active_max) AS t) AS c
         """)
 

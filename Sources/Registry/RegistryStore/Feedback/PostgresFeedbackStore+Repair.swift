@@ -12,26 +12,38 @@ extension PostgresFeedbackStore {
         try await resources.storing(repair.app) {
             let rows = try await resources.postgres.read(FeedbackBreakerStatements.read(repair.app.rawValue))
             let breakers = try rows.map(BreakerRow.init).filter { $0.key.provider == repair.provider }
-            let count = try await repairTokens(repair) + repairInstallations(repair, breakers)
+            var repair = repair
+            let count = try await repairTokens(&repair) + repairInstallations(&repair, breakers)
             guard !repair.isDryRun else { return count }
             for breaker in breakers {
                 guard let heldSince = breaker.heldSince, repair.includes(heldSince) else { continue }
-                _ = try await resources.postgres.execute(
-                    FeedbackBreakerStatements.close(
-                        repair.app.rawValue, repair.provider.rawValue, breaker.key.kind,
-                        breaker.stored.lastHeldAt?.postgres))
+                let close = FeedbackBreakerStatements.close(
+                    repair.app.rawValue, repair.provider.rawValue, breaker.key.kind,
+                    breaker.stored.lastHeldAt?.postgres)
+                let isClosed = try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) {
+                    [repair] transaction in
+                    let isClosed = try await transaction.execute([close], .alone)[0].affectedRows > 0
+                    try await transaction.commit(after: record(repair, if: isClosed))
+                    return isClosed
+                }
+                if isClosed { repair.entry = nil }
             }
             return count
         }
+    }
+
+    private func record(_ repair: FeedbackRepair, if changesSomething: Bool) -> [PostgresStatement] {
+        guard changesSomething, let entry = repair.entry else { return [] }
+        return [AuditStatements.add(entry, of: repair.app)]
     }
 
     // MARK: Typed tokens
 
     /// Reads the installations with held tokens, page by page. A dry run counts in one statement: the console asks
     /// whenever it shows the page.
-    private func repairTokens(_ repair: FeedbackRepair) async throws -> Int {
+    private func repairTokens(_ repair: inout FeedbackRepair) async throws -> Int {
         guard !repair.isDryRun else {
-            return try await resources.lone.withTurn(of: repair.app) {
+            return try await resources.lone.withTurn(of: repair.app) { [repair] in
                 try await resources.postgres.read(
                     FeedbackBreakerStatements.countHeld(
                         repair.app.rawValue, repair.provider.rawValue, repair.since?.postgres))[0].decode(0)
@@ -39,9 +51,10 @@ extension PostgresFeedbackStore {
         }
         var (count, next) = (0, Optional(""))
         while let last = next {
-            let page = try await resources.lone.withTurn(of: repair.app) {
+            let page = try await resources.lone.withTurn(of: repair.app) { [repair] in
                 try await repairTokens(repair, after: last)
             }
+            if !page.counts.isEmpty { repair.entry = nil }
             count += page.counts.values.reduce(0, +)
             next = page.next
             if repair.decision == .release { EventMeters.count(removed: page.counts) }
@@ -72,7 +85,7 @@ extension PostgresFeedbackStore {
                 changes.change(stored, to: stored.installation, changingTokens: true)
             }
             changes.write(tokens.changes)
-            try await transaction.commit(changes, at: moment)
+            try await transaction.commit(changes, at: moment, after: record(repair, if: !counts.isEmpty))
             return (counts, ids.count < Int(Self.repairedMax) ? nil : end)
         }
     }
@@ -81,14 +94,15 @@ extension PostgresFeedbackStore {
 
     /// Reads the app's events from the newest one back, and changes the installations that are as an event has left
     /// them, page by page. If the call is repeated, it continues: what is changed has other events.
-    private func repairInstallations(_ repair: FeedbackRepair, _ breakers: [BreakerRow]) async throws -> Int {
+    private func repairInstallations(_ repair: inout FeedbackRepair, _ breakers: [BreakerRow]) async throws -> Int {
         let held = breakers.first { $0.key.kind.isEmpty }?.heldSince
         guard let since = repair.since ?? held else { return 0 }
         var (count, next) = (0, Optional((position: Int64.max, id: Int64.max)))
         while let cursor = next {
-            let page = try await resources.lone.withTurn(of: repair.app) {
+            let page = try await resources.lone.withTurn(of: repair.app) { [repair] in
                 try await repairPage(repair, before: cursor, since: since)
             }
+            if page.count > 0 { repair.entry = nil }
             count += page.count
             next = page.next
         }
@@ -138,7 +152,7 @@ extension PostgresFeedbackStore {
                 changes.change(before, to: outcome.after)
                 changes.record([outcome.event])
             }
-            try await transaction.commit(changes, at: moment)
+            try await transaction.commit(changes, at: moment, after: record(repair, if: !changes.events.isEmpty))
             return changes.events.count
         }
     }

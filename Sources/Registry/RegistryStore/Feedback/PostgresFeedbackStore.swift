@@ -7,7 +7,8 @@ import PushRegistry
 /// loop has one store.
 ///
 /// A call reads without locks, and returns if nothing changes. Otherwise it writes on condition that the installations
-/// are unchanged. If one has changed, or another transaction has locked one, the call starts over with locks.
+/// are unchanged. If one has changed, or another transaction has locked one, the call starts over with locks: of
+/// tokens, of all its installations in the order of ids, and last of the breaker, for which other calls wait.
 public struct PostgresFeedbackStore: FeedbackStore {
     /// How often a transaction is tried that loses races.
     static let attemptsMax = 20
@@ -35,16 +36,20 @@ public struct PostgresFeedbackStore: FeedbackStore {
     public func apply(_ feedback: Feedback) async throws -> FeedbackCounts {
         try await resources.storing(feedback.app) {
             try await turns.withTurn(of: feedback.app) {
+                var wanted = LockedFeedback.TypedSubjects()
                 do {
-                    return try await applyUnlocked(feedback)
+                    return try await applyUnlocked(feedback, wanting: &wanted)
                 } catch let error where error.isLostRace || error.isLockTimeout {
-                    return try await applyLocked(feedback)
+                    return try await applyLocked(feedback, wanting: wanted)
                 }
             }
         }
     }
 
-    func applyUnlocked(_ feedback: Feedback) async throws -> FeedbackCounts {
+    /// - Parameter wanted: gets the typed tokens that the items may mean.
+    func applyUnlocked(
+        _ feedback: Feedback, wanting wanted: inout LockedFeedback.TypedSubjects
+    ) async throws -> FeedbackCounts {
         let waited = feedback.arrivedAt.duration(to: .now)
         let results = try await resources.postgres.execute([
             RegistrationStatements.time(), FeedbackStatements.read(feedback),
@@ -55,11 +60,14 @@ public struct PostgresFeedbackStore: FeedbackStore {
         let hours = try hours(results[2], at: now)
         var found = try await offLoop { try results[1].map { try InstallationColumns.decode($0) } }
         var decision = await decide(feedback, on: found, hours, at: times)
-        if !decision.wanted.isEmpty {
+        wanted = decision.wanted
+        if !wanted.isEmpty {
             // Only tokens that are no main ones cost this round trip.
-            let typed = try await resources.postgres.execute(
-                FeedbackStatements.read(decision.wanted, in: feedback.app, locking: false))
-            let tokens = try tokens(typed, addingTo: &found, of: feedback, at: times)
+            let typed = try await resources.postgres.execute(FeedbackStatements.read(wanted, in: feedback.app))
+            let known = Set(found.map(\.installation.key))
+            found += try typed[0].map { try InstallationColumns.decode($0) }
+                .filter { !known.contains($0.installation.key) }
+            let tokens = try TypedTokenStatements.locked(typed[1], in: feedback.app, at: times.now)
             decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
         }
         guard !decision.needsCount else { throw LostRace() }
@@ -74,34 +82,36 @@ public struct PostgresFeedbackStore: FeedbackStore {
         return decision.counts
     }
 
-    func applyLocked(_ feedback: Feedback) async throws -> FeedbackCounts {
-        var countsActive = false
+    /// - Parameter wanted: the typed tokens that the items may mean. If they may mean others, it starts over.
+    func applyLocked(
+        _ feedback: Feedback, wanting wanted: LockedFeedback.TypedSubjects = .init()
+    ) async throws -> FeedbackCounts {
+        var (wanted, countsActive) = (wanted, false)
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
             let waited = feedback.arrivedAt.duration(to: .now)
             let now = RegistrationStatements.time()
             let breaker = FeedbackBreakerStatements.lock(feedback.app.rawValue)
             let active = FeedbackBreakerStatements.countActive(feedback.app.rawValue)
             let results = try await transaction.execute(
-                [now] + FeedbackStatements.lock(feedback) + [breaker, now] + (countsActive ? [active] : []), .alone)
-            let (began, present): (Timestamp, Timestamp) = (try results[0][0].decode(0), try results[4][0].decode(0))
+                [now] + FeedbackStatements.lock(feedback, wanted) + [breaker, now] + (countsActive ? [active] : []),
+                .alone)
+            let (began, present): (Timestamp, Timestamp) = (try results[0][0].decode(0), try results[5][0].decode(0))
             let times = Times(receivedAt: began.preceding(by: waited), now: present)
-            var hours = try hours(results[3], active: countsActive ? results[5] : nil, at: times.now)
-            var found = try await offLoop { try results[2].map { try InstallationColumns.decode($0) } }
-            var decision = await decide(feedback, on: found, hours, at: times)
-            if !decision.wanted.isEmpty {
-                // Another order of locks than elsewhere; a deadlock repeats the transaction.
-                let typed = try await transaction.execute(
-                    FeedbackStatements.read(decision.wanted, in: feedback.app, locking: true))
-                let tokens = try tokens(typed, addingTo: &found, of: feedback, at: times)
+            var hours = try hours(results[4], active: countsActive ? results[6] : nil, at: times.now)
+            let found = try await offLoop { try results[2].map { try InstallationColumns.decode($0) } }
+            let tokens = try TypedTokenStatements.locked(results[3], in: feedback.app, at: times.now)
+            var decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
+            guard decision.wanted.isCovered(by: wanted) else {
+                wanted = decision.wanted
+                throw LostRace()
+            }
+            let uncounted = decision.uncountedTokens(by: feedback.breaker)
+            if !uncounted.isEmpty {
+                let counts = try await transaction.execute([
+                    FeedbackBreakerStatements.countTokens(uncounted, in: feedback.app)
+                ])
+                try count(counts[0], in: &hours, at: times.now)
                 decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
-                let uncounted = Array(decision.uncountedTokens(by: feedback.breaker))
-                if !uncounted.isEmpty {
-                    let count = FeedbackBreakerStatements.countTokens(
-                        feedback.app.rawValue, uncounted.map(\.key.provider.rawValue), uncounted.map(\.key.kind),
-                        uncounted.map(\.value))
-                    try self.count(try await transaction.execute([count])[0], in: &hours, at: times.now)
-                    decision = await decide(feedback, on: found, tokens: tokens, hours, at: times)
-                }
             }
             // Counting the active installations takes milliseconds, so few transactions do it.
             guard !decision.needsCount else {
@@ -125,7 +135,7 @@ public struct PostgresFeedbackStore: FeedbackStore {
         var hours: [FeedbackHour.Key: FeedbackHour] = [:]
         /// The installations that give up their tokens, before they do.
         var retired: [Installation] = []
-        /// Typed tokens that may be meant, if they were not read.
+        /// Typed tokens that may be meant.
         var wanted = LockedFeedback.TypedSubjects()
         var removed: [TokenKind: Int] = [:]
 
@@ -154,10 +164,8 @@ public struct PostgresFeedbackStore: FeedbackStore {
                 now: times.now)
             for item in feedback.items { locked.apply(item) }
             var decision = Decision(counts: locked.counts, changes: ChangeSet(in: feedback.app, at: times.now))
-            guard tokens != nil || locked.wanted.isEmpty else {
-                decision.wanted = locked.wanted
-                return decision
-            }
+            decision.wanted = locked.wanted
+            guard tokens != nil || locked.wanted.isEmpty else { return decision }
             decision.removed = locked.removed
             decision.hours = locked.hours
             decision.counts.opened = Set(locked.hours.filter { $0.value.hasOpened }.map(\.key))
@@ -170,20 +178,6 @@ public struct PostgresFeedbackStore: FeedbackStore {
             decision.changes.write(locked.tokens?.changes ?? [])
             return decision
         }
-    }
-
-    /// The typed tokens with which the items are applied once more.
-    ///
-    /// - Parameters:
-    ///   - typed: of `FeedbackStatements.read(_:in:locking:)`.
-    ///   - found: those that were read before. Gets those that have typed tokens.
-    private func tokens(
-        _ typed: [PostgresResult], addingTo found: inout [StoredInstallation], of feedback: Feedback, at times: Times
-    ) throws -> LockedTokens {
-        let known = Set(found.map(\.installation.key))
-        found += try typed[0].map { try InstallationColumns.decode($0) }
-            .filter { !known.contains($0.installation.key) }
-        return try TypedTokenStatements.locked(typed[1], in: feedback.app, at: times.now)
     }
 
     /// - Parameter rows: of `FeedbackBreakerStatements.countTokens`.

@@ -161,6 +161,21 @@ extension PostgresMessageStore {
             return InstallationCells(holders: holders, named: named)
         }
     }
+
+    public func cells(
+        ofTyped addresses: [TypedTokenAddress], in app: AppNumber
+    ) async throws -> [TypedTokenAddress: InstallationCells.Entry] {
+        guard !addresses.isEmpty else { return [:] }
+        return try await resources.storing(app) {
+            let find = ReceiptStatements.typedHolders(
+                app.rawValue, addresses.map(\.kind.rawValue), addresses.map(\.sha256))
+            return try await postgres.execute(find).reduce(into: [:]) { entries, row in
+                guard let kind = TokenKind(rawValue: try row.decode(3)) else { return }
+                let address = TypedTokenAddress(kind: kind, sha256: try row.decode(4))
+                entries[address] = try InstallationCells.Entry(row)
+            }
+        }
+    }
 }
 
 // MARK: - Reading

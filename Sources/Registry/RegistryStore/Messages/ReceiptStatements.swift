@@ -74,6 +74,16 @@ enum ReceiptStatements {
         JOIN installation i ON i.app_id = $1 AND i.install_id = h.install_id
         """)
 
+    /// POST …/feedback (fine print 74): reads the cells of the installations that have typed tokens.
+    /// `$2` and `$3` are the kinds and digests.
+    static let typedHolders = PreparedSQL(
+        """
+        SELECT t.provider::text, t.install_id, i.cell, t.kind::text, t.token_sha256
+        FROM unnest($2::text[]::token_kind[], $3::bytea[]) AS k (kind, token_sha256)
+        JOIN typed_token t ON t.app_id = $1 AND t.kind = k.kind AND t.token_sha256 = k.token_sha256
+        JOIN installation i ON i.app_id = $1 AND i.install_id = t.install_id
+        """)
+
     /// POST …/feedback (fine print 74): reads the cells of installations.
     static let installations = PreparedSQL(
         """

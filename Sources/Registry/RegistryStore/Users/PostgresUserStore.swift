@@ -164,7 +164,7 @@ extension PostgresUserStore {
         let first = isFirst ? [lock(end), RollUpStatements.find(app)] : []
         let results = try await transaction.execute(
             first + [page] + (isFirst ? guards(end) : []) + [RegistrationStatements.now()], .alone)
-        if isFirst, results[1].isEmpty { throw StoreError.unavailable }
+        if isFirst, results[1].isEmpty { throw AppIsBeingDeleted() }
         let moment = try Moment(results[results.count - 1])
         let locked = try LockedPage(results[first.count], limit: limit)
         var changes = ChangeSet(in: end.app, at: moment.time)
@@ -188,7 +188,7 @@ extension PostgresUserStore {
         let first = isFirst ? [lock, RollUpStatements.find(app)] : []
         let found = try await transaction.execute(
             first + [UserStatements.seenWithUser(app, userID, after?.installID ?? "", limit)], .alone)
-        if isFirst, found[1].isEmpty { throw StoreError.unavailable }
+        if isFirst, found[1].isEmpty { throw AppIsBeingDeleted() }
         let seen = try found[first.count].map { try InstallID($0.decode(0)) }
         let ids = seen.map(\.rawValue)
         let results = try await transaction.execute(

@@ -34,7 +34,7 @@ public struct FeedbackHour: Hashable, Sendable {
     public struct Stored: Hashable, Sendable {
         public let began: Timestamp
         public let dead: Int64
-        /// The active installations (of a kind: the typed tokens that are not held), and those that were dead in the
+        /// The active installations (of a kind: the typed tokens that are handed out), and those that were dead in the
         /// hour, when they were last counted.
         public let active: Int64?
         public let countedAt: Timestamp?
@@ -68,8 +68,8 @@ public struct FeedbackHour: Hashable, Sendable {
     private let deadBefore: Int64
     private let now: Timestamp
 
-    /// - Parameter activeNow: the provider's active installations, or its tokens of the kind that are not held; nil if
-    ///   they were not counted.
+    /// - Parameter activeNow: the provider's active installations, or its tokens of the kind that are handed out; nil
+    ///   if they were not counted.
     public init(_ stored: Stored?, activeNow: Int64? = nil, at now: Timestamp) {
         (self.stored, self.now) = (stored, now)
         let present = stored.flatMap { now < $0.began.advanced(by: Self.length) ? $0 : nil }

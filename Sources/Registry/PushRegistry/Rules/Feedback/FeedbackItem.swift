@@ -53,6 +53,18 @@ public struct FeedbackItem: Hashable, Sendable {
         return row.verdict
     }
 
+    /// The typed tokens that the item may mean by its token.
+    public var typedAddresses: [TypedTokenAddress] {
+        let kinds = kind.map { [$0] } ?? TokenKind.allCases
+        let digests = Set(addresses.filter(\.provider.isApple).map(\.sha256))
+        return digests.flatMap { digest in kinds.map { TypedTokenAddress(kind: $0, sha256: digest) } }
+    }
+
+    /// Whether the item may mean a typed token of this environment.
+    public func admits(_ environment: Provider) -> Bool {
+        !namesProvider || addresses.contains { $0.provider == environment }
+    }
+
     /// Whether the outcome depends on an installation.
     public var needsInstallation: Bool { canMatter || spelling != nil }
 
@@ -146,7 +158,8 @@ public protocol FeedbackStore: Sendable {
     /// Applies all items, or none if it throws.
     func apply(_ feedback: Feedback) async throws -> FeedbackCounts
 
-    /// Carries out an administrator's decision. What is done stays done if it throws; a repeated call does the rest.
+    /// Carries out an administrator's decision, with an entry of the audit if it changes something. What is done stays
+    /// done if it throws; a repeated call does the rest.
     ///
     /// - Returns: how many installations and typed tokens it has changed; of a dry run, would change.
     func repair(_ repair: FeedbackRepair) async throws -> Int

@@ -3,7 +3,8 @@ public struct FeedbackRepair: Sendable {
     public enum Decision: Hashable, Sendable {
         /// What the breaker holds becomes unregistered; held typed tokens are removed.
         case release
-        /// What feedback has unregistered or held since this time becomes active; held typed tokens are handed out.
+        /// What dead verdicts have made unregistered or suspect since this time becomes active; held typed tokens are
+        /// handed out.
         case restore(since: Timestamp)
     }
 
@@ -14,21 +15,24 @@ public struct FeedbackRepair: Sendable {
     public let isDryRun: Bool
     /// The caller's role and key id.
     public let actor: String
+    /// For the audit, in the first transaction that changes something; nil: none, or it is written.
+    public var entry: AuditEntry?
 
-    public init(of app: AppNumber, provider: Provider, _ decision: Decision, isDryRun: Bool, actor: String) {
+    public init(
+        of app: AppNumber, provider: Provider, _ decision: Decision, isDryRun: Bool, actor: String,
+        recording entry: AuditEntry? = nil
+    ) {
         (self.app, self.provider, self.decision) = (app, provider, decision)
-        (self.isDryRun, self.actor) = (isDryRun, actor)
+        (self.isDryRun, self.actor, self.entry) = (isDryRun, actor, entry)
     }
 
     /// Whether an event has left an installation in a state that the decision changes.
     public func concerns(_ event: RecordedEvent) -> Bool {
         guard event.provider == provider.rawValue else { return false }
-        let isHeld =
-            event.kind == EventKind.suspect.rawValue && event.reason == TokenEvent.Reason.feedbackBreaker.rawValue
-        guard case .restore(let since) = decision else { return isHeld }
-        let reasons = [TokenEvent.Reason.tokenDead, .feedbackBreaker].map(\.rawValue)
-        let isDead = event.kind == EventKind.unregistered.rawValue && reasons.contains(event.reason)
-        return event.at >= since && (isHeld || isDead)
+        guard case .restore(let since) = decision else { return event.has(.suspect, [.feedbackBreaker]) }
+        return event.at >= since
+            && (event.has(.suspect, [.feedbackBreaker, .recentlySeen])
+                || event.has(.unregistered, [.feedbackBreaker, .tokenDead]))
     }
 
     /// Whether the decision is about a typed token. One that was registered again or has moved is not held any more.
@@ -59,5 +63,11 @@ public struct FeedbackRepair: Sendable {
             isRelease ? .unregistered : .reactivated, isRelease ? .feedbackBreaker : .feedbackRestored, by: actor,
             at: after.stateChangedAt, from: present, to: after, previousUserID: present.owner?.userID)
         return (after, event)
+    }
+}
+
+extension RecordedEvent {
+    fileprivate func has(_ kind: EventKind, _ reasons: [TokenEvent.Reason]) -> Bool {
+        self.kind == kind.rawValue && reasons.contains { $0.rawValue == reason }
     }
 }

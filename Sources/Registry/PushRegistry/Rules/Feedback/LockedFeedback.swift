@@ -24,7 +24,7 @@ public struct LockedFeedback: Sendable {
     private let indices: [InstallID: Int]
     /// The typed tokens of `wanted`; nil: they were not loaded.
     public private(set) var tokens: LockedTokens?
-    /// What the store must load, and the items be applied again, if it is not empty and `tokens` is nil.
+    /// What `tokens` must have been loaded for; else the store loads it, and the items are applied again.
     public private(set) var wanted = TypedSubjects()
     /// How many typed tokens were removed.
     public private(set) var removed: [TokenKind: Int] = [:]
@@ -43,6 +43,10 @@ public struct LockedFeedback: Sendable {
         public init() {}
 
         public var isEmpty: Bool { addresses.isEmpty && installIDs.isEmpty }
+
+        public func isCovered(by other: TypedSubjects) -> Bool {
+            addresses.isSubset(of: other.addresses) && installIDs.isSubset(of: other.installIDs)
+        }
     }
 
     /// - Parameters:
@@ -221,21 +225,15 @@ extension LockedFeedback {
 
     /// Nil if the item is not about typed tokens. A text that is a main and a typed token means the main one.
     private mutating func judgeTyped(_ item: FeedbackItem) -> FeedbackOutcome? {
-        let kinds = item.kind.map { [$0] } ?? TokenKind.allCases
-        let digests = Set(item.addresses.filter(\.provider.isApple).map(\.sha256))
-        guard item.kind != nil || !digests.isEmpty else { return nil }
-        let addresses = digests.flatMap { digest in kinds.map { TypedTokenAddress(kind: $0, sha256: digest) } }
-        guard let tokens else {
-            wanted.addresses.formUnion(addresses)
-            if item.kind != nil, let installID = item.installID { wanted.installIDs.insert(installID) }
-            return item.kind == nil ? nil : .unknown
-        }
+        let addresses = item.typedAddresses
+        guard item.kind != nil || !addresses.isEmpty else { return nil }
+        wanted.addresses.formUnion(addresses)
+        if item.kind != nil, let installID = item.installID { wanted.installIDs.insert(installID) }
+        guard let tokens else { return item.kind == nil ? nil : .unknown }
         var found = addresses.flatMap { address -> [Typed] in
             guard let holder = tokens.holder(of: address) else { return [] }
             return tokens.present(on: holder).filter { $0.address == address }.map { (holder, $0) }
-        }.filter { typed in
-            !item.namesProvider || item.addresses.contains { $0.provider == typed.token.token.provider }
-        }
+        }.filter { item.admits($0.token.token.provider) }
         let named = item.installID.map { InstallationKey(app: feedback.app, installID: $0) }
         if let named, let kind = item.kind {
             let present = tokens.present(on: named).filter {

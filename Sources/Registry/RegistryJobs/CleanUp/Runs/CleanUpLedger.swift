@@ -45,11 +45,14 @@ struct CleanUpLedger {
         }
     }
 
-    /// How many installations of a run an undo has restored, and how many none has.
-    func restored(by own: Int32, of run: Int32) throws -> (restored: Int, left: Int) {
-        let restored = try session.execute(CleanUpLedgerStatements.restored(own))
-        let left = try session.execute(CleanUpLedgerStatements.left(run))
-        return (try restored[0].decode(0), try left[0].decode(0))
+    /// How many installations an undo has restored.
+    func restored(by own: Int32) throws -> Int {
+        try session.execute(CleanUpLedgerStatements.restored(own))[0].decode(0)
+    }
+
+    /// How many installations of a run no undo has restored.
+    func left(of run: Int32) throws -> Int {
+        try session.execute(CleanUpLedgerStatements.left(run))[0].decode(0)
     }
 
     func add(_ result: CleanUpReport.AppResult, of app: AppNumber, to run: Int32) throws {
