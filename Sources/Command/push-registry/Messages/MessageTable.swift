@@ -1,4 +1,5 @@
 import PushRegistry
+import Telemetry
 
 /// The counts of a message as a table in text.
 struct MessageTable {
@@ -11,7 +12,7 @@ struct MessageTable {
     }
 
     var text: String {
-        let title = message.content.title.map { "  \($0)" } ?? ""
+        let title = message.content.title.map { "  \($0.escapedForTerminal)" } ?? ""
         let rows = [
             ("targeted", counts.targeted), ("accepted", counts.accepted), ("failed", counts.failed),
             ("delivered", counts.delivered), ("opened", counts.opened), ("dismissed", counts.dismissed),

@@ -2,13 +2,15 @@ import ArgumentParser
 import EmbeddedPostgres
 import Foundation
 import PostgresClient
+import Telemetry
 
-/// Prints an error to standard error, without the usage text.
+/// Prints an error to standard error, without the usage text. Its lines stay, and are escaped.
 ///
-/// - Returns: the exit code to throw, 64.
-func refusal(_ text: String) -> ExitCode {
-    FileHandle.standardError.write(Data("Error: \(text)\n".utf8))
-    return .validationFailure
+/// - Returns: the exit code to throw, 64 by default.
+func refusal(_ text: String, _ code: ExitCode = .validationFailure) -> ExitCode {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escapedForTerminal }
+    FileHandle.standardError.write(Data("Error: \(lines.joined(separator: "\n"))\n".utf8))
+    return code
 }
 
 /// The exit code of commands that could not check anything because the database is missing, cannot be reached or lacks
@@ -20,8 +22,7 @@ func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws 
     do {
         return try await body()
     } catch let error where error.meansUnreachableDatabase {
-        FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
-        throw databaseUnreachable
+        throw refusal("\(error)", databaseUnreachable)
     }
 }
 

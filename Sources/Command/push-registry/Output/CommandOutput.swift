@@ -4,11 +4,15 @@ import Logging
 import PushRegistry
 import RegistryAPI
 import StrictJSON
+import Telemetry
 
 /// Prints without buffering. `print` buffers if the output is not a terminal, and a service runs for months.
 func show(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
+
+/// Prints one line for people. Names and texts of others cannot begin a second one, nor control the terminal.
+func printLine(_ text: String) { print(text.escapedForTerminal) }
 
 /// Prints an object that only the command has.
 func printJSON(_ value: some Encodable) throws {
@@ -46,13 +50,13 @@ private func printJSON(_ compact: Data) throws {
     print(String(decoding: text, as: UTF8.self))
 }
 
-/// A table with padded columns. The last column contains numbers and is right-aligned.
+/// A table with padded columns, whose cells are escaped. The last column contains numbers and is right-aligned.
 struct TextTable {
     let header: [String]
     let rows: [[String]]
 
     var text: String {
-        let lines = [header] + rows
+        let lines = ([header] + rows).map { $0.map(\.escapedForTerminal) }
         let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
         return lines.map { line(of: $0, widths) }.joined(separator: "\n")
     }
