@@ -56,7 +56,7 @@ extension RegistryService {
 
     /// - Throws: `APIError.signedOut`; 403 for a caller without the role admin.
     private func checkOperator(_ request: ServerRequest) async throws {
-        let (caller, _) = try await acting(for: request).caller(request)
+        let (caller, _) = try await acting(for: request) { try await $0.caller(request) }
         guard caller.has(any: [.admin]) else {
             throw RefusedCall(.forbidden("This requires a key with the role admin."), caller)
         }
