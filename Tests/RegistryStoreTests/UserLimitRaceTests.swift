@@ -38,6 +38,23 @@ struct UserLimitRaceTests {
         }
     }
 
+    /// The policy has got the limit late.
+    @Test func oneRegistration_supersedesAThousand_atMost() async throws {
+        try await withStores(1) { services in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for phone in 0..<1_010 {
+                    group.addTask { _ = try await services[0].register(.make("phone-\(phone)", user: "alice")) }
+                }
+                try await group.waitForAll()
+            }
+            for (phone, superseded) in [("one", 1_000), ("two", 1_010), ("three", 1_011)] {
+                _ = try await services[0].register(.make(phone, user: "alice", installationsMax: 2))
+                let count = try await services[0].count("SELECT count(*) FROM token_event WHERE reason = 'limit'")
+                #expect(count == superseded)
+            }
+        }
+    }
+
     /// Phones change hands, tokens move between them, and typed tokens beside them.
     @Test(arguments: [1, 3]) func phonesAndTokens_thatMoveBetweenUsers(services count: Int) async throws {
         try await withStores(count) { services in

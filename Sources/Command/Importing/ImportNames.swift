@@ -7,6 +7,8 @@ package struct ImportNames: Sendable {
     private static let unknownMax = 20
     /// Members of an export that an import does not need.
     private static let ignored: Set<String> = ["cursor", "localTime"]
+    /// Members that only exports of typed tokens have.
+    static let ofTypedTokens: Set<String> = ["environment", "name", "expiresAt"]
 
     /// Members whose names are remembered.
     private static let remembered = 64

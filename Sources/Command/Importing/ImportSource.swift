@@ -32,8 +32,8 @@ package struct ImportDetection {
 
     /// - Parameter given: the value of `--from`; nil if the first rows decide.
     /// - Returns: nil for our own format.
-    /// - Throws: `ImportFailure` for a file of another kind than the given one, for a file of no kind, and if the files
-    ///   differ.
+    /// - Throws: `ImportFailure` for a file of another kind than the given one, for a file of no kind, for an export of
+    ///   typed tokens, and if the files differ.
     package static func find(
         in files: ImportFiles, _ names: ImportNames, given: ForeignFormat?
     ) throws -> ForeignFormat? {
@@ -73,12 +73,13 @@ package struct ImportDetection {
             guard case .success(let row) = row else { continue }
             hasRows = true
             if let given, given.fits(row) { return .foreign(given.name) }
-            if let kind = kind(of: row, names) { found.append(kind) }
+            if let kind = try kind(of: row, part, names) { found.append(kind) }
             hasNames = hasNames || row.hasNames
         }
         // A table may have a header and no rows.
         if shape == .table, !hasRows, found.isEmpty {
-            found += kind(of: .table(CSVRow(header: CSVHeader(rows.columnNames), values: [])), names).map { [$0] } ?? []
+            let header = ForeignRow.table(CSVRow(header: CSVHeader(rows.columnNames), values: []))
+            found += try kind(of: header, part, names).map { [$0] } ?? []
         }
         if let kind = found.first { return kind }
         if let given {
@@ -100,8 +101,16 @@ package struct ImportDetection {
         }
     }
 
-    private static func kind(of row: ForeignRow, _ names: ImportNames) -> Found? {
-        if names.areIn(row) { return .own }
+    private static func kind(of row: ForeignRow, _ part: ImportFiles.Part, _ names: ImportNames) throws -> Found? {
+        if names.areIn(row) {
+            guard ImportNames.ofTypedTokens.isDisjoint(with: row.names) else {
+                throw ImportFailure(
+                    "\(part.name) is an export of typed tokens, as of Live Activities. They would become main tokens: "
+                        + "export without kind. Apps bring their typed tokens with the next registration. A table of "
+                        + "your own needs --map, such as --map installId=installId.")
+            }
+            return .own
+        }
         let format =
             ForeignFormat.all.first { $0.fits(row) } ?? ForeignFormat.all.first { $0.isEmptyPage(row) }
         return format.map { .foreign($0.name) }

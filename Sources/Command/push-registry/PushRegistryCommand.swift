@@ -38,8 +38,8 @@ struct PushRegistryCommand: AsyncParsableCommand {
                 } else {
                     try command.run()
                 }
-            } catch let error as ValidationError {
-                throw refusal("\(error)")
+            } catch let error where !(error is ExitCode || error is CleanExit) {
+                throw refusal(message(for: error), exitCode(for: error))
             }
         } catch {
             exit(withError: error)

@@ -71,8 +71,14 @@ extension EndToEnd {
                 ("count", ["filter": [:], "asOf": day, "sample": 3], "/sample unknown-member"),
                 ("count", ["filter": [:], "asOf": day, "explain": true], "/explain unknown-member"),
                 ("count", ["filter": ["carrier": "x"], "asOf": day], "/filter not-in-record"),
-                ("count", ["filter": [:], "asOf": day, "kind": "voip", "name": "x"], "/filter not-in-record"),
-                ("breakdown", ["filter": [:], "by": ["appVersion"], "asOf": day], "/filter not-in-record"),
+                ("count", ["filter": [:], "asOf": day, "kind": "voip", "name": "x"], "/name not-in-record"),
+                ("count", ["filter": [:], "asOf": day, "kind": "voip", "include": "all"], "/include not-in-record"),
+                ("breakdown", ["filter": [:], "by": ["locale", "appVersion"], "asOf": day], "/by/1 not-in-record"),
+                ("breakdown", ["filter": [:], "by": ["topic"], "kind": "voip", "asOf": day], "/by/0 not-in-record"),
+                (
+                    "breakdown", ["filter": ["carrier": "x"], "by": ["appVersion"], "asOf": day],
+                    "/filter not-in-record"
+                ),
                 ("trend", ["filter": [:], "from": day, "to": "2020-01-01", "interval": "P1D"], "/to out-of-range"),
                 ("trend", ["filter": [:], "from": "2000-01-01", "to": day, "interval": "P1W"], "/to too-many"),
                 ("trend", ["filter": [:], "from": day, "to": day, "interval": "PT1H"], "/interval unknown-value"),

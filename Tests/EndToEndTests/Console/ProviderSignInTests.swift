@@ -83,6 +83,24 @@ struct ProviderSignInTests {
         }
     }
 
+    @Test func session_staysEnded_whenItsGroupHasARoleAgain() async throws {
+        try await withProvider { provider, app in
+            let path = "/console/v1/apps/\(app.id)/segments"
+            let calling = try await ConsoleVisitor.make(by: provider, in: app.registry)
+            let looking = try await ConsoleVisitor.make(by: provider, in: app.registry)
+            _ = try await app.send("PATCH", "", ["consoleGroups": ["marketers": .null]], by: .role(.admin))
+            #expect(try await calling.send("GET", path).code == "signed-out")
+            #expect(try await looking.session()["roles"] == [])
+            _ = try await app.send("PATCH", "", ["consoleGroups": ["marketers": "admin"]], by: .role(.admin))
+            for visitor in [calling, looking] {
+                #expect(try await visitor.send("GET", path).code == "signed-out")
+                #expect(try await visitor.session()["roles"] == [])
+            }
+            let visitor = try await ConsoleVisitor.make(by: provider, in: app.registry)
+            #expect(try await visitor.session()["roles"] == ["admin"])
+        }
+    }
+
     @Test func personOfSeveralApps_hasTheRolesOfEach() async throws {
         try await withProvider { provider, app in
             let other = try await RegistryApp.make(

@@ -35,6 +35,30 @@ extension EndToEnd {
             #expect(try await ImportRun(good.utf8, into: app, olderRejects: older).rejectsText.isEmpty)
         }
 
+        /// They would become the main tokens of their installations.
+        @Test(arguments: ["ndjson", "csv"]) func exportOfTypedTokens_isRefused(format: String) async throws {
+            let (from, app) = (try await RegistryApp.make(), try await RegistryApp.make())
+            var phone = SampleRegistration.make("phone")
+            phone["tokens"] = [["kind": "voip", "token": .string(SampleRegistration.token("voip"))]]
+            #expect(try await from.put("phone", phone).status == 201)
+            let named: [JSON?] = [nil] + ["environment", "name", "expiresAt"].map { ["installId", "token", $0] }
+            for fields in named {
+                var body: JSON = ["filter": [:], "kind": "voip", "format": .string(format)]
+                if let fields { body["fields"] = fields }
+                let export = try await from.ask("export", body)
+                #expect(export.status == 200 && export.text.contains("phone"), "\(export.text)")
+                for arguments in [[], ["--dry-run"]] {
+                    let run = try await ImportRun(export.body, into: app, as: "voip.\(format)", arguments)
+                    #expect(run.status == 1 && run.log.contains("voip.\(format) is an export of typed"), "\(run.log)")
+                    #expect(run.summary == .null && run.rejectsText.isEmpty)
+                }
+            }
+            #expect(try await app.count([:], include: "all") == 0)
+            let own = "installId,provider,token,name\nphone,fcm,t,My phone\n"
+            let run = try await ImportRun(own.utf8, into: app, as: "own.csv", ["--map", "installId=installId"])
+            #expect(run.counts == [1, 1, 0, 0, 0], "\(run.log)")
+        }
+
         private let good = #"{"installId":"good","provider":"fcm","token":"fcm-token"}"#
 
         private func place(_ reject: JSON) -> String {

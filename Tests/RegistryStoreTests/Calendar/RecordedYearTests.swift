@@ -173,6 +173,9 @@ struct RecordedYearTests {
         #expect(weeks?.map(\.description) == ["2024-01-31", "2024-02-07", "2024-02-14"])
         #expect(AudienceTrend.days(from: first, to: first.advanced(byDays: 399), every: .day)?.count == 400)
         #expect(AudienceTrend.days(from: first, to: first.advanced(byDays: 400), every: .day) == nil)
-        #expect(try CalendarDay("9999-12-31").advanced(byMonths: 1) <= CalendarDay("9999-12-31"))
+        let last = try CalendarDay("9999-12-31")
+        let ofLastYear = AudienceTrend.days(from: try CalendarDay("9999-01-31"), to: last, every: .month)
+        #expect(ofLastYear?.count == 12 && ofLastYear?[1].description == "9999-02-28" && ofLastYear?.last == last)
+        #expect(last.advanced(byMonths: 1) > last && last.advanced(byMonths: 14) > last)
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import PushRegistry
 import RegistryJobs
+import Telemetry
 
 extension CleanUp.Progress {
     /// The progress line.
@@ -26,7 +27,7 @@ extension CleanUpReport {
         let lines = apps.filter { $0.isRefused || $0.nodeFault != nil || $0.counts.total > 0 }.map(\.text)
         let name = runID.map { "run \($0)" } ?? "dry run, nothing was changed"
         let changes = (counts.total > 0 ? [counts.text] : ["no installation changed"]) + upkeep
-        let history = historyFault.map { "history: NOT KEPT, a node did not respond: \($0)" }
+        let history = historyFault.map { "history: NOT KEPT, a node did not respond: \($0.escapedForTerminal)" }
         return (lines + [history, "\(name): \(changes.joined(separator: ", "))"].compactMap(\.self))
             .joined(separator: "\n")
     }
@@ -44,8 +45,12 @@ extension CleanUpReport {
 
 extension CleanUpReport.AppResult {
     fileprivate var text: String {
-        if let policyFault { return "\(app): SKIPPED, its stored policy cannot be used: \(policyFault)" }
-        if let nodeFault { return "\(app): LEFT after \(counts.text), its node did not respond: \(nodeFault)" }
+        if let policyFault {
+            return "\(app): SKIPPED, its stored policy cannot be used: \(policyFault.escapedForTerminal)"
+        }
+        if let nodeFault {
+            return "\(app): LEFT after \(counts.text), its node did not respond: \(nodeFault.escapedForTerminal)"
+        }
         guard isRefused else { return "\(app): \(counts.text)" }
         let percent = active == 0 ? 100 : (100 * leaving + active - 1) / active
         return """

@@ -23,7 +23,7 @@ struct AppsCommand: AsyncParsableCommand {
                 return try printJSON(Listing(apps: apps.sorted(), unusable: unusable.sorted { $0.app < $1.app }))
             }
             let lines = apps + unusable.map { "\($0.app): the stored policy cannot be used: \($0.reason)" }
-            for line in lines.sorted() { print(line) }
+            for line in lines.sorted() { printLine(line) }
         }
 
         private struct Listing: Encodable {

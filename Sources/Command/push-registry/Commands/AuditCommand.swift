@@ -25,7 +25,7 @@ struct AuditCommand: AsyncParsableCommand {
             return (entries, snapshot)
         }
         if json { return try printJSON(listing: "entries", entries) { $0.about($1, in: snapshot) } }
-        for recorded in entries { print(recorded.line(in: snapshot)) }
+        for recorded in entries { printLine(recorded.line(in: snapshot)) }
     }
 }
 

@@ -21,7 +21,7 @@ struct ConfigCommand: AsyncParsableCommand {
         let lines = Setting.all.map { Line($0, reader) }
         if json { return try printJSON(["settings": lines]) }
         let (names, values) = (lines.map(\.name.count).max() ?? 0, lines.map(\.value.count).max() ?? 0)
-        for line in lines { print(line.text(names, values)) }
+        for line in lines { printLine(line.text(names, values)) }
     }
 }
 

@@ -24,7 +24,7 @@ struct KeysCommand: AsyncParsableCommand {
                 return (snapshot.keys(of: app), try await directory.lastUses(ofKeysOf: app))
             }
             if json { return try printJSON(listing: "keys", keys) { $0.about($1, lastUsedAt: lastUses[$1.id]) } }
-            for key in keys { print(key.line(lastUsedAt: lastUses[key.id])) }
+            for key in keys { printLine(key.line(lastUsedAt: lastUses[key.id])) }
         }
     }
 

@@ -22,7 +22,7 @@ struct TopicsCommand: AsyncParsableCommand {
                 try await directory.current().app(app).topics.topics
             }
             if json { return try printJSON(listing: "topics", topics) { $0.about($1) } }
-            for topic in topics { print(topic.line) }
+            for topic in topics { printLine(topic.line) }
         }
     }
 
@@ -50,7 +50,7 @@ struct TopicsCommand: AsyncParsableCommand {
                 return try await topics.put(slug, content, in: number, recording: entry).topic
             }
             entry.log(of: app)
-            if json { try printJSON { $0.about(saved) } } else { print(saved.line) }
+            if json { try printJSON { $0.about(saved) } } else { printLine(saved.line) }
         }
 
         private var content: Topic.Content {

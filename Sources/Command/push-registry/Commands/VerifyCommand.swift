@@ -3,6 +3,7 @@ import Foundation
 import PushRegistry
 import RegistryJobs
 import StrictJSON
+import Telemetry
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -46,8 +47,8 @@ struct VerifyCommand: AsyncParsableCommand {
         let lines = report.findings.map { finding in
             let name = finding.invariant.name.padding(toLength: width, withPad: " ", startingAt: 0)
             let result = finding.broken == 0 ? "ok    " : "BROKEN"
-            let examples =
-                finding.broken == 0 ? "" : "\n    \(finding.broken): \(finding.examples.joined(separator: ", "))"
+            let named = finding.examples.joined(separator: ", ").escapedForTerminal
+            let examples = finding.broken == 0 ? "" : "\n    \(finding.broken): \(named)"
             return "\(result)  \(name)  \(finding.invariant.promise) (\(finding.invariant.rule))\(examples)"
         }
         let broken = report.findings.filter { $0.broken > 0 }.count

@@ -3,6 +3,7 @@ import PushRegistry
 import RegistryAPI
 import RegistryStore
 import StrictJSON
+import Telemetry
 
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -87,7 +88,7 @@ private func withMessages<Value: Sendable>(
 extension Message {
     /// A table of the message's counts.
     func text(_ counts: MessageCounts, asOf: Timestamp) -> String {
-        let title = content.title.map { "  \($0)" } ?? ""
+        let title = content.title.map { "  \($0.escapedForTerminal)" } ?? ""
         let rows = [
             ("targeted", counts.targeted), ("accepted", counts.accepted), ("failed", counts.failed),
             ("delivered", counts.delivered), ("opened", counts.opened), ("dismissed", counts.dismissed),

@@ -7,11 +7,15 @@ import PostgresClient
 import PushRegistry
 import RegistryAPI
 import StrictJSON
+import Telemetry
 
 /// Prints without buffering. `print` buffers if the output is not a terminal, and a service runs for months.
 func show(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
 }
+
+/// Prints one line for people. Names and texts of others cannot begin a second one, nor control the terminal.
+func printLine(_ text: String) { print(text.escapedForTerminal) }
 
 /// Prints an object that only the command has.
 func printJSON(_ value: some Encodable) throws {
@@ -50,13 +54,13 @@ func printJSON(compact: String) throws {
     print(String(decoding: text, as: UTF8.self))
 }
 
-/// A table with padded columns. The last column contains numbers and is right-aligned.
+/// A table with padded columns, whose cells are escaped. The last column contains numbers and is right-aligned.
 struct TextTable {
     let header: [String]
     let rows: [[String]]
 
     var text: String {
-        let lines = [header] + rows
+        let lines = ([header] + rows).map { $0.map(\.escapedForTerminal) }
         let widths = header.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
         return lines.map { line(of: $0, widths) }.joined(separator: "\n")
     }
@@ -96,12 +100,13 @@ extension AuditEntry {
     }
 }
 
-/// Prints an error to standard error, without the usage text.
+/// Prints an error to standard error, without the usage text. Its lines stay, and are escaped.
 ///
-/// - Returns: the exit code to throw, 64.
-func refusal(_ text: String) -> ExitCode {
-    FileHandle.standardError.write(Data("Error: \(text)\n".utf8))
-    return .validationFailure
+/// - Returns: the exit code to throw, 64 by default.
+func refusal(_ text: String, _ code: ExitCode = .validationFailure) -> ExitCode {
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).escapedForTerminal }
+    FileHandle.standardError.write(Data("Error: \(lines.joined(separator: "\n"))\n".utf8))
+    return code
 }
 
 /// The exit code of commands that could not check anything because the database is missing, cannot be reached or lacks
@@ -113,8 +118,7 @@ func exitingIfUnreachable<Value>(_ body: () async throws -> Value) async throws 
     do {
         return try await body()
     } catch let error where error.meansUnreachableDatabase {
-        FileHandle.standardError.write(Data("Error: \(error)\n".utf8))
-        throw databaseUnreachable
+        throw refusal("\(error)", databaseUnreachable)
     }
 }
 

@@ -28,7 +28,7 @@ struct HealthCheckCommand: AsyncParsableCommand {
             _ = try await fetch.document(at: url)
             print("healthy")
         } catch {
-            print("not healthy: \(url): \(error)")
+            printLine("not healthy: \(url): \(error)")
             throw ExitCode.failure
         }
     }

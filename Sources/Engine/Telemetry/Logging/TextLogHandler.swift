@@ -146,7 +146,19 @@ struct TextLine {
 
 // MARK: - Text
 
+extension String {
+    /// As the text log writes a message: characters that control a terminal, end a line or change the text direction
+    /// are escaped, such as `\n` and `\u{1b}`.
+    package var escapedForTerminal: String { TextLine.escaped(self) }
+}
+
 extension TextLine {
+    fileprivate static func escaped(_ text: String) -> String {
+        var line = TextLine(valueBytesMax: .max, usesColor: false)
+        line.text(text)
+        return String(decoding: line.bytes, as: UTF8.self)
+    }
+
     private mutating func colored(_ color: Color, _ body: (inout TextLine) -> Void) {
         if usesColor { raw("\u{1B}[\(color.rawValue)m") }
         body(&self)

@@ -37,13 +37,15 @@ public struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertib
     /// The same day of a later month, or its last one if it has fewer days.
     public func advanced(byMonths count: Int) -> CalendarDay {
         let parts = description.split(separator: "-").compactMap { Int($0) }
-        let month = parts[0] * 12 + parts[1] - 1 + count
-        let last = firstDay(ofMonth: month + 1).advanced(byDays: -1)
-        return min(firstDay(ofMonth: month).advanced(byDays: parts[2] - 1), last)
+        let first = firstDay(ofMonth: parts[0] * 12 + parts[1] - 1 + count)
+        let day = first.advanced(byDays: parts[2] - 1)
+        guard day.description.prefix(7) != first.description.prefix(7) else { return day }
+        return day.advanced(byDays: -(Int(day.description.suffix(2)) ?? 0))
     }
 
-    /// - Parameter month: since the year 0.
+    /// - Parameter month: since the year 0. Those after the year 9999 have one first day, which is after that year.
     private func firstDay(ofMonth month: Int) -> CalendarDay {
+        guard month < 120_000 else { return firstDay(ofMonth: 119_999).advanced(byDays: 31) }
         let (year, ofYear) = ("\(10_000 + month / 12)".suffix(4), "\(101 + month % 12)".suffix(2))
         return (try? CalendarDay("\(year)-\(ofYear)-01")) ?? self
     }

@@ -17,7 +17,9 @@ extension RegistryService {
             let (fields, limit) = (body.options.fields, body.options.limit)
             let breakdown =
                 if let day = body.options.asOf {
-                    try await recorded { try await audiences.breakDown(audience, by: fields, limit: limit, on: day) }
+                    try await recorded(audience, by: fields) {
+                        try await audiences.breakDown(audience, by: fields, limit: limit, on: day)
+                    }
                 } else {
                     try await audiences.breakDown(audience, by: fields, limit: limit, explains: body.explains)
                 }

@@ -17,7 +17,7 @@ extension RegistryService {
             }
             let audience = try await audience(body, for: call)
             if let day = body.options.asOf {
-                let count = try await recorded { try await audiences.count(audience, on: day) }
+                let count = try await recorded(audience) { try await audiences.count(audience, on: day) }
                 return .json(JSONWriter(count, AudienceNote.notes(on: audience, of: body, unknown: [])))
             }
             let count = try await audiences.count(audience, explains: body.explains)
@@ -41,7 +41,7 @@ extension RegistryService {
             let audience = try await audience(query, for: call)
             let count =
                 if let day = query.body.options {
-                    try await recorded(isQuery: true) { try await audiences.count(audience, on: day) }
+                    try await recorded(audience, isQuery: true) { try await audiences.count(audience, on: day) }
                 } else {
                     try await audiences.count(audience, explains: false)
                 }

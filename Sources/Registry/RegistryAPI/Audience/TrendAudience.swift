@@ -15,19 +15,24 @@ extension RegistryService {
                     TrendOptions.init)
             }
             let audience = try await audience(body, for: call)
-            let points = try await recorded { try await audiences.counts(audience, on: body.options.days) }
+            let points = try await recorded(audience) { try await audiences.counts(audience, on: body.options.days) }
             return .json(JSONWriter(points))
         }
     }
 
     /// Names the part of the request of which there is no record.
     ///
-    /// - Parameter isQuery: whether the request has parameters, and no body.
-    func recorded<Value>(isQuery: Bool = false, _ read: () async throws -> Value) async throws -> Value {
+    /// - Parameters:
+    ///   - fields: those of a breakdown.
+    ///   - isQuery: whether the request has parameters, and no body.
+    func recorded<Value>(
+        _ audience: Audience, by fields: [AudienceField] = [], isQuery: Bool = false,
+        _ read: () async throws -> Value
+    ) async throws -> Value {
         do {
             return try await read()
         } catch let refusal as AudienceRefusal {
-            guard let fault = JSONFault(refusal) else { throw refusal }
+            guard let fault = JSONFault(refusal, of: audience, by: fields) else { throw refusal }
             guard isQuery else { throw JSONFaults([fault]) }
             throw APIError.invalidParameters([.query("asOf", fault.code.rawValue, fault.detail)])
         }
@@ -87,7 +92,7 @@ extension JSONObject {
 
 extension JSONFault {
     /// Nil unless the refusal is of records.
-    fileprivate init?(_ refusal: AudienceRefusal) {
+    fileprivate init?(_ refusal: AudienceRefusal, of audience: Audience, by groups: [AudienceField]) {
         switch refusal {
         case .tooExpensive, .exportExpired: return nil
         case .noRecord(let day):
@@ -102,8 +107,24 @@ extension JSONFault {
                 ? "Records have one topic that is not locked, and of tokens of a kind what is reachable, without "
                     + "names and topics. "
                 : "Records do not have \(fields.map(\.rawValue).joined(separator: ", ")). "
-            self.init(pointer: "/filter", code: .notInRecord, detail: other + "They have \(known).")
+            self.init(
+                pointer: Self.pointer(to: fields, of: audience, by: groups), code: .notInRecord,
+                detail: other + "They have \(known).")
         }
+    }
+
+    /// The first member that asks for what records lack.
+    private static func pointer(
+        to fields: [AudienceField], of audience: Audience, by groups: [AudienceField]
+    ) -> String {
+        guard fields.isEmpty else {
+            guard audience.filter.fields.isDisjoint(with: fields) else { return "/filter" }
+            return groups.firstIndex(where: fields.contains).map { "/by/\($0)" } ?? "/filter"
+        }
+        guard let tokens = audience.tokens else { return "/filter" }
+        if tokens.name != nil { return "/name" }
+        if audience.include != .reachable { return "/include" }
+        return groups.firstIndex(of: .topic).map { "/by/\($0)" } ?? "/filter"
     }
 }
 

@@ -56,23 +56,29 @@ extension RegistryService {
         let ofSession = Route(
             route.method, Self.consolePattern + route.pattern, bodyBytesMax: route.bodyBytesMax
         ) { request in
-            try await property(acting(for: request)).handler(request)
+            try await acting(for: request) { try await property($0).handler(request) }
         }
         return ofSession.admitting { request in
-            try await property(acting(for: request)).admit?(request) ?? ServerResponse(.continue)
+            try await acting(for: request) { try await property($0).admit?(request) ?? ServerResponse(.continue) }
         }
     }
 
-    /// The service for the caller of the request's session. It records that the session is in use.
+    /// Lends the service for the caller of the request's session, and records that the session is in use. It ends if no
+    /// group of its person has a role.
     ///
-    /// - Throws: `APIError.signedOut`, `.tooManyFailedAuthentications`; `StoreError`.
-    func acting(for request: ServerRequest) async throws -> RegistryService {
+    /// - Throws: what `body` throws; `APIError.signedOut`, `.tooManyFailedAuthentications`; `StoreError`.
+    func acting<Value>(
+        for request: ServerRequest, _ body: (RegistryService) async throws -> Value
+    ) async throws -> Value {
         guard let (presented, session) = try await session(of: request) else { throw APIError.signedOut }
         let now = console.now()
         if session.needsRecord(ofUseAt: now) { try await console.sessions.recordUse(of: presented.sha256, at: now) }
         var service = self
         service.authentication = .session(session)
-        return service
+        do { return try await body(service) } catch APIError.signedOut {
+            try await end(session, of: presented)
+            throw APIError.signedOut
+        }
     }
 
     private func checkOrigin(_ next: @escaping Handler) -> Handler {

@@ -52,7 +52,8 @@ extension RegistryService {
 
     /// - Throws: `APIError.signedOut`; 403 for a caller without the role admin.
     private func checkOperator(_ request: ServerRequest) async throws {
-        try await acting(for: request).caller(request).0.requireAdmin()
+        let (caller, _) = try await acting(for: request) { try await $0.caller(request) }
+        try caller.requireAdmin()
     }
 }
 

@@ -56,6 +56,14 @@ extension RegistryService {
         }
     }
 
+    /// Ends a refused session of a person for good, because the groups may get a role again. One of another provider is
+    /// only refused: the setting of one process does not end the sessions of others.
+    func end(_ session: ConsoleSession, of cookie: SessionCookie) async throws {
+        guard case .person(let person, _) = session.credential, person.issuer == console.provider?.settings.issuer
+        else { return }
+        try await console.sessions.remove(cookie.sha256)
+    }
+
     private func caller(
         of person: ConsolePerson, on id: AppID?, in directory: DirectorySnapshot
     ) throws(APIError) -> Caller {

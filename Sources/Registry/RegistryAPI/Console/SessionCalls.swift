@@ -17,9 +17,12 @@ extension RegistryService {
     /// Who is signed in. Reading it does not prolong the session.
     var getSession: Route {
         Route(.get, Self.sessionPattern) { request in
-            guard let (_, session) = try await session(of: request) else { return signedOut(request) }
+            guard let (cookie, session) = try await session(of: request) else { return signedOut(request) }
             let directory = try await directory.current()
-            guard let caller = try? caller(of: session, in: directory) else { return signedOut(request) }
+            guard let caller = try? caller(of: session, in: directory) else {
+                try await end(session, of: cookie)
+                return signedOut(request)
+            }
             return .json(JSONWriter(session, of: caller, console.provider, in: directory))
         }
     }

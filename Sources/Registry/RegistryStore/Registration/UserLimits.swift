@@ -8,8 +8,8 @@ import PushRegistry
 /// installations active. Then the store reads which are active, and locks those that have not been seen for the
 /// longest. The rules decide (`LockedInstallations`).
 struct UserLimits {
-    /// The most installations by which a user may exceed the limit that one transaction supersedes: a policy may have
-    /// got the limit when users had any number of installations.
+    /// The most installations of a user that one transaction supersedes: a policy may have got the limit when users had
+    /// any number of installations.
     private static let excessMax = 1_000
 
     private let app: AppNumber
@@ -59,7 +59,7 @@ struct UserLimits {
         let found = Array(users)
         let read = UserLimitStatements.active(
             app.rawValue, found.map(\.key.rawValue),
-            found.map { Int64($0.value.max + $0.value.count + Self.excessMax) })
+            found.map { Int64($0.value.max + Self.excessMax) })
         let rows = try await transaction.execute(first + [buckets, read])[first.count + 1]
         var oldest: [UserID: [InstallID]] = [:]
         for row in rows {
@@ -70,7 +70,7 @@ struct UserLimits {
         active = oldest.mapValues { Set($0) }
         return users.flatMap { user, limit in
             let ids = oldest[user] ?? []
-            return ids.prefix(max(0, ids.count + limit.count - limit.max))
+            return ids.prefix(min(max(0, ids.count + limit.count - limit.max), Self.excessMax))
         }
     }
 

@@ -57,7 +57,7 @@ struct ImportCommand: AsyncParsableCommand {
             imported.
 
             For an export that an import can read completely, use "include": "active" and these fields, in CSV p256dh \
-            and auth instead of keys, without "spreadsheetSafe":
+            and auth instead of keys, without "kind" and "spreadsheetSafe":
 
             "fields": ["installId", "provider", "token", "keys", "userId", "sessionId",
             "sessionExpiresAt", "generation", "createdAt", "lastSeenAt", "keychainId",
