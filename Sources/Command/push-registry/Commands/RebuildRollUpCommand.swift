@@ -43,16 +43,22 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
     }
 
     private static func text(_ report: RollUpRebuild.Report) -> String {
-        report.cells == 0 ? "the roll-up was correct" : "corrected \(report.cells) counts"
+        let corrected = [
+            report.installations > 0 ? "corrected the cells of \(report.installations) installations" : nil,
+            report.cells > 0 ? "corrected \(report.cells) counts" : nil,
+        ].compactMap(\.self)
+        return corrected.isEmpty ? "the roll-up was correct" : corrected.joined(separator: ", ")
     }
 }
 
 private struct ReportJSON: Encodable {
     let correctedCells: Int
+    let movedInstallations: Int
     let foldedDeltas: Int
 
     init(_ report: RollUpRebuild.Report) {
         correctedCells = report.cells
+        movedInstallations = report.installations
         foldedDeltas = report.folded
     }
 }
