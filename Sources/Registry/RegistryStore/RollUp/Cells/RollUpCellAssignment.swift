@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -73,10 +74,7 @@ extension RollUpCells.Key {
         self.provider = provider
         authorization = settings.authorizationStatus
         isAssumed = settings.authorizationAssumed
-        self.locale = locale
-        self.zone = zone
-        self.offset = offset
-        self.systemName = systemName
-        self.systemVersion = systemVersion
+        (self.locale, self.zone, self.offset) = (ExactText(locale), ExactText(zone), offset)
+        (self.systemName, self.systemVersion) = (ExactText(systemName), ExactText(systemVersion))
     }
 }

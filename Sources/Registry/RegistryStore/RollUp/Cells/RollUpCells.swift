@@ -18,12 +18,12 @@ package final class RollUpCells: Sendable {
         let provider: Provider
         let authorization: AuthorizationStatus
         let isAssumed: Bool
-        let locale: String
-        let zone: String
+        let locale: ExactText
+        let zone: ExactText
         /// The offset that was sent. It counts if the zone is unknown.
         let offset: Int32
-        let systemName: String
-        let systemVersion: String
+        let systemName: ExactText
+        let systemVersion: ExactText
 
         package init(_ registration: Registration) {
             self.init(registration.key.app, registration.token.provider, registration.snapshot)
@@ -31,11 +31,10 @@ package final class RollUpCells: Sendable {
 
         package init(_ app: AppNumber, _ provider: Provider, _ snapshot: Snapshot) {
             let device = snapshot.device
-            (self.app, self.provider) = (app, provider)
-            authorization = snapshot.settings.authorizationStatus
-            isAssumed = snapshot.settings.authorizationAssumed
-            (locale, zone, offset) = (device.locale.text, device.timeZoneID, device.timeZoneOffset)
-            (systemName, systemVersion) = (device.systemName, device.systemVersion)
+            self.init(
+                app: app, provider: provider, settings: snapshot.settings, locale: device.locale.text,
+                zone: device.timeZoneID, offset: device.timeZoneOffset, systemName: device.systemName,
+                systemVersion: device.systemVersion)
         }
     }
 
