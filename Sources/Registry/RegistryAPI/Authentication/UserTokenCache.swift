@@ -18,7 +18,7 @@ final class UserTokenCache: Sendable {
         {
             return known.verifier
         }
-        let keys = UserTokenKeys(app.policy.jwks, and: published?.keys ?? [])
+        let keys = UserTokenKeys(app.policy.jwks?.text, and: published?.keys ?? [])
         let verifier = UserTokenVerifier(keys: keys, policy: app.policy)
         entries.withLock { $0[app.number] = Entry(verifier: verifier, fetchedAt: published?.fetchedAt) }
         return verifier
@@ -26,7 +26,7 @@ final class UserTokenCache: Sendable {
 }
 
 extension AppPolicy {
-    /// Cheap until the policy changes: comparing a string with itself compares pointers.
+    /// Cheap until the policy changes: comparing a text with itself compares pointers.
     fileprivate func hasKeysAndClaims(of other: AppPolicy) -> Bool {
         jwks == other.jwks && jwksURL == other.jwksURL && jwtIssuer == other.jwtIssuer
             && jwtAudience == other.jwtAudience && sessionExpiryClaim == other.sessionExpiryClaim
