@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import Testing
 
@@ -145,7 +146,7 @@ struct LanguageTests {
             locale: LocaleIdentifier(""), language: sent, languages: ["de", sent], timeZoneID: "", timeZoneOffset: 0)
         #expect(device.language == kept && device.languages == ["de", kept])
         let vocabulary = FilterVocabulary(links: TimeZoneLinks(zones: "", table: ""))
-        #expect(try AudienceField.language.value(sent, in: vocabulary) == .text(kept))
+        #expect(try AudienceField.language.value(sent, in: vocabulary) == .text(ExactText(kept)))
         #expect(try AudienceField.region.value("in", in: vocabulary) == .text("in"))
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import Testing
 
@@ -17,12 +18,16 @@ struct PolicyRuleTests {
 
     @Test func groups_give_theUnionOfTheirRoles() throws {
         var draft = AppPolicy.Draft()
-        draft.consoleGroups = ["marketers": .marketing, "helpers": .support, "staff": .support]
+        draft.consoleGroups = [
+            "marketers": .marketing, "helpers": .support, "staff": .support, "caf\u{E9}": .admin,
+            "cafe\u{301}": .sender,
+        ]
         let policy = try AppPolicy(draft)
-        func roles(_ groups: [String]) -> Set<Role> {
+        func roles(_ groups: [ExactText]) -> Set<Role> {
             policy.roles(of: ConsolePerson(issuer: "https://a", subject: "1", name: "Ada", groups: groups))
         }
         #expect(roles(["staff", "marketers", "Helpers"]) == [.marketing, .support])
+        #expect(roles(["cafe\u{301}"]) == [.sender], "names are compared by their bytes")
         #expect(roles(["other"]).isEmpty && roles([]).isEmpty)
     }
 

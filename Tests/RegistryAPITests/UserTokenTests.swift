@@ -124,6 +124,22 @@ struct UserTokenTests {
         }
     }
 
+    /// RFC 7519, section 7.3, and RFC 7517, section 4.5.
+    @Test func names_areComparedByTheirBytes() async throws {
+        let policy = AppPolicy.make { ($0.jwtIssuer, $0.jwtAudience) = ("caf\u{E9}", "K") }
+        for (claims, fault) in [
+            (#""iss":"cafe\u0301","aud":"K""#, UserTokenFault.wrongIssuer),
+            (#""iss":"caf\u00e9","aud":"\u212a""#, .wrongAudience),
+        ] {
+            let token = try await Issuer.shared.token(.hs256, claims: claims)
+            await #expect(throws: fault) { try await verify(token, policy: policy) }
+        }
+        let keys = UserTokenKeys(
+            #"{"keys":[{"kty":"oct","kid":"caf\u00e9","k":"\#(Issuer.secretText)"},"#
+                + #"{"kty":"oct","kid":"cafe\u0301","k":"\#(Issuer.secretText)"}]}"#)
+        #expect(keys.keys(id: "cafe\u{301}", algorithm: .hs256).map(\.id) == ["cafe\u{301}"])
+    }
+
     @Test func sessionExpiry_isTheClaimOfThePolicy() async throws {
         let token = try await Issuer.shared.token(.hs256, claims: #""session_exp":NOW+60"#)
         let owner = try await verify(token, policy: .make { $0.sessionExpiryClaim = "session_exp" }).owner

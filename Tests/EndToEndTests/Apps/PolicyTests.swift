@@ -112,6 +112,11 @@ extension EndToEnd {
             #expect(try await groups("PATCH", ["consoleGroups": .null]) == [:])
             #expect(try await groups("PUT", ["consoleGroups": ["d": "service"]]) == ["d": "service"])
             #expect(try await groups("PUT", [:]) == [:])
+            // Two spellings of one Unicode text.
+            _ = try await app.send("PATCH", "", ["consoleGroups": ["caf\u{E9}": "admin"]], by: .role(.admin))
+            _ = try await app.send("PATCH", "", ["consoleGroups": ["cafe\u{301}": "support"]], by: .role(.admin))
+            let text = try await app.send("GET", "", by: .role(.admin)).text
+            #expect(text.contains(#""admin""#) && text.contains(#""support""#), "\(text)")
             let many = JSON.object(Dictionary(uniqueKeysWithValues: (0...100).map { ("g\($0)", "support") }))
             for (body, fault) in [
                 (["a": "client"], "/a unknown-value"), (["a": "Admin"], "/a unknown-value"),

@@ -6,6 +6,19 @@ import Testing
 
 @Suite("rebuild-rollup corrects what verify finds")
 struct RebuildRollUpTests {
+    @Test func report_namesInstallationsInAnotherCell() async throws {
+        try await withRegistry { registry in
+            let app = try await RegistryApp.make(in: registry)
+            #expect(try await app.put("phone", by: .role(.client)).status == 201)
+            try await app.update("phone", "system_version = '99'")
+            let environment = ["PUSH_REGISTRY_DATABASE_URL": registry.cluster.connectionString]
+            for output in ["corrected the cells of 1 installations\n", "the roll-up was correct\n"] {
+                let rebuilt = try await RegistryCommand.run(["rebuild-rollup"], environment: environment)
+                #expect(rebuilt.status == 0 && rebuilt.output == output)
+            }
+        }
+    }
+
     @Test func injectedError_isFound_andCorrected() async throws {
         var logger = Logger(label: "cluster")
         logger.logLevel = .critical

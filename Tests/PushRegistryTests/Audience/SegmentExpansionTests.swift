@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import Testing
 
@@ -14,7 +15,7 @@ struct SegmentExpansionTests {
     }
 
     private func values(_ count: Int) -> AudienceFilter {
-        .condition(.carrier, .oneOf((0..<count).map { .text("\($0)") }))
+        .condition(.carrier, .oneOf((0..<count).map { .text(ExactText("\($0)")) }))
     }
 
     @Test func segment_isExpanded_anywhereInAFilter() throws {

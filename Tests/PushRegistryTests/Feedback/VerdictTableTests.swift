@@ -68,6 +68,11 @@ struct IgnoredReasonTests {
         #expect(try reasons(many) == (10..<30).reversed().map { "reason \($0) \($0 + 1)" })
     }
 
+    @Test func reasons_areComparedByTheirBytes() throws {
+        let found = try reasons(["caf\u{E9}", "cafe\u{301}", "cafe\u{301}"].map { try FeedbackItem.make($0) })
+        #expect(found == ["cafe\u{301} 2", "caf\u{E9} 1"])
+    }
+
     /// The second `Unregistered` tells nothing new, an APNs status without a time is not evidence, and `Gone` is a
     /// reason of another provider.
     @Test func reasonsOfTheTable_areNotListed() throws {

@@ -36,6 +36,12 @@ struct MessageBreakdownTests {
         #expect(shown(smallest: 2) == (["de", "en", "fr"], 2, 4))
     }
 
+    @Test func spellings_areGroups() {
+        let groups = [Self.group("caf\u{E9}", targeted: 2), Self.group("cafe\u{301}", targeted: 2)]
+        #expect(shown(groups, limit: 1, smallest: 1) == (["caf\u{E9}"], 1, 2))
+        #expect(shown(groups, smallest: 3) == ([], 2, 4))
+    }
+
     @Test func limit_hidesOneGroup_whenNoneIsSmall() {
         #expect(shown(limit: 4, smallest: 1) == (["de", "en", "fr", "it"], 1, 1))
         #expect(shown(limit: 4, smallest: 2) == (["de", "en", "fr"], 2, 4))

@@ -1,3 +1,4 @@
+import Basics
 import Testing
 
 @testable import PushRegistry
@@ -25,7 +26,8 @@ extension NotificationBox {
     }
 
     /// The box as the next transaction loads it.
-    fileprivate func reloaded(_ stored: inout [Waiting], _ remembered: inout [String: Remembered]) -> NotificationBox {
+    fileprivate func reloaded(_ stored: inout [Waiting], _ remembered: inout [ExactText: Remembered]) -> NotificationBox
+    {
         stored = stored.filter { !removed.contains($0.number) } + added.map(\.waiting)
         remembered.merge(newlyRemembered) { $1 }
         return NotificationBox(last: last, dropped: dropped, waiting: stored, remembered: remembered)
@@ -55,6 +57,16 @@ struct NotificationBoxTests {
         #expect(box.badge(of: again.number, at: .at(0)) == 1)
     }
 
+    /// As in the primary keys of the tables.
+    @Test func names_areComparedByTheirBytes() {
+        var box = NotificationBox.empty
+        let posts: [NotificationPost] = [
+            .make("caf\u{E9}"), .make("cafe\u{301}"), .make(dedupID: "caf\u{E9}"), .make(dedupID: "cafe\u{301}"),
+        ]
+        let numbers = posts.enumerated().map { box.store($1, index: $0, at: .at(0)).number }
+        #expect(numbers == [1, 2, 3, 4] && box.added.count == 4 && box.newlyRemembered.count == 2)
+    }
+
     @Test func lowerLimit_dropsAllInExcess() {
         let stored = (1...10).map { NotificationBox.Waiting(number: $0, expiresAt: .at(100), collapseID: nil) }
         var box = NotificationBox(last: 10, dropped: 0, waiting: stored, remembered: [:])
@@ -66,7 +78,7 @@ struct NotificationBoxTests {
     @Test(arguments: 0..<20) func box_equalsItsModel(_ seed: UInt64) {
         var random = SystemRandomNumberGenerator()
         var stored: [NotificationBox.Waiting] = []
-        var remembered: [String: NotificationBox.Remembered] = [:]
+        var remembered: [ExactText: NotificationBox.Remembered] = [:]
         var model: [NotificationBox.Waiting] = []
         var (last, time) = (Int64(0), Int64(0))
         var box = NotificationBox.empty
@@ -75,11 +87,11 @@ struct NotificationBoxTests {
             let life = Int64.random(in: 1...20, using: &random)
             let collapse = Bool.random(using: &random) ? "c\(Int.random(in: 0...2, using: &random))" : nil
             let issued = box.store(.make(collapse, for: life, waitingMax: 6), index: 0, at: .at(time))
-            model.removeAll { $0.expiresAt <= .at(time) || collapse != nil && $0.collapseID == collapse }
+            model.removeAll { $0.expiresAt <= .at(time) || collapse != nil && $0.collapseID?.text == collapse }
             model.removeFirst(max(0, model.count - 5))
             #expect(issued == IssuedNumber(number: last + 1, previous: model.last?.number ?? 0))
             last += 1
-            model.append(.init(number: last, expiresAt: .at(time + life), collapseID: collapse))
+            model.append(.init(number: last, expiresAt: .at(time + life), collapseID: collapse.map { ExactText($0) }))
             if Int.random(in: 0..<3, using: &random) == 0 {
                 box = box.reloaded(&stored, &remembered)
                 #expect(stored == model)

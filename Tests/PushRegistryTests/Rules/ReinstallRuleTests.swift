@@ -18,6 +18,8 @@ struct ReinstallRuleTests {
             ("kc", "v1", "m", "kc", "v2", "m", false), ("kc", nil, "m", "kc", "v", "m", true),
             ("kc", "v", "m", "kc", nil, "m", true), ("kc", nil, "m1", "kc", nil, "m2", false),
             ("kc1", "v", "m", "kc2", "v", "m", false), (nil, "v", "m", nil, "v", "m", false),
+            ("caf\u{E9}", "v", "m", "cafe\u{301}", "v", "m", false),
+            ("kc", "caf\u{E9}", "m", "kc", "cafe\u{301}", "m", false),
         ] as [(String?, String?, String, String?, String?, String, Bool)])
     func older_isMarked_whenFingerprintsMatch(
         keychain: String?, vendor: String?, model: String, newKeychain: String?, newVendor: String?, newModel: String,

@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import StrictJSON
 import Testing

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PushRegistry
 
@@ -152,7 +153,7 @@ extension AudienceOracle {
     /// What a group is made of.
     func key(_ field: AudienceField, _ member: FleetMember) -> String? {
         switch value(of: field, member) {
-        case .text(let text): text
+        case .text(let text): text.text
         case .locale(let locale): locale.text
         case .version(let version): "version \(version.components)"
         case .offset(let offset): "\(offset)"
@@ -160,4 +161,8 @@ extension AudienceOracle {
         case .time, .topic, nil: nil
         }
     }
+}
+
+extension AudienceValue {
+    static func text(_ text: String) -> AudienceValue { .text(ExactText(text)) }
 }

@@ -24,7 +24,10 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
     func run() async throws {
         let report = try await Database.withAttached(common.settings(), isQuiet: json) { try await rebuild($0) }
         if json {
-            try printJSON(["correctedCells": report.cells, "foldedDeltas": report.folded])
+            try printJSON([
+                "correctedCells": report.cells, "movedInstallations": report.installations,
+                "foldedDeltas": report.folded,
+            ])
         } else {
             print(Self.text(report))
         }
@@ -45,6 +48,10 @@ struct RebuildRollUpCommand: AsyncParsableCommand {
     }
 
     private static func text(_ report: RollUpRebuild.Report) -> String {
-        report.cells == 0 ? "the roll-up was correct" : "corrected \(report.cells) counts"
+        let corrected = [
+            report.installations > 0 ? "corrected the cells of \(report.installations) installations" : nil,
+            report.cells > 0 ? "corrected \(report.cells) counts" : nil,
+        ].compactMap(\.self)
+        return corrected.isEmpty ? "the roll-up was correct" : corrected.joined(separator: ", ")
     }
 }

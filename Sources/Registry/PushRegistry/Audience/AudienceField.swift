@@ -108,16 +108,16 @@ extension AudienceField {
     ///   `unknown-topic` if the catalogue does not.
     public func value(_ text: String, in vocabulary: FilterVocabulary) throws(InvalidValue) -> AudienceValue {
         switch kind {
-        case .choice(let names): return .text(try Self.choice(text, of: names))
-        case .text: return .text(self == .language ? LanguageAliases.canonical(text) : text)
+        case .choice(let names): return .text(ExactText(try Self.choice(text, of: names)))
+        case .text: return .text(ExactText(self == .language ? LanguageAliases.canonical(text) : text))
         case .locale: return .locale(LocaleIdentifier(text))
-        case .timeZone: return .text(vocabulary.links.resolve(text))
+        case .timeZone: return .text(ExactText(vocabulary.links.resolve(text)))
         case .flag: return .flag(try Self.flag(text))
         case .version: return .version(try Self.version(text))
         case .offset: return try Self.offset(Int64(text))
         case .time: return .time(try Self.time(text))
         case .topic: return .topic(try Self.topic(text, in: vocabulary.topics))
-        case .user: return .text(try UserID(text).rawValue)
+        case .user: return .text(ExactText(try UserID(text).rawValue))
         case .localTime, .location:
             throw InvalidValue(code: "operator-not-allowed", detail: "This field has no values to compare with.")
         }

@@ -1,3 +1,5 @@
+import Basics
+
 /// A tree of conditions that selects installations. Each condition is either true or false of an installation, never
 /// unknown (R16): `ne`, `nin` and `exists: false` negate `eq`, `in` and `exists: true`.
 public indirect enum AudienceFilter: Hashable, Sendable {
@@ -63,7 +65,7 @@ public enum AudienceOrder: Hashable, Sendable {
 /// A value of a condition; its case follows from the field's `kind`.
 public enum AudienceValue: Hashable, Sendable {
     /// A name of a closed list, an exact text, or a resolved time zone name.
-    case text(String)
+    case text(ExactText)
     case locale(LocaleIdentifier)
     case version(Version)
     /// Seconds east of UTC.

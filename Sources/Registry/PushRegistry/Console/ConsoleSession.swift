@@ -1,3 +1,5 @@
+import Basics
+
 /// A person who is signed in to the console, in one browser.
 ///
 /// It ends when nobody has used it for `idleMax`, and at the latest `ageMax` after the sign-in.
@@ -57,9 +59,9 @@ public struct ConsolePerson: Hashable, Sendable {
     /// For people to read.
     public let name: String
     /// What the provider said at the sign-in.
-    public let groups: [String]
+    public let groups: [ExactText]
 
-    public init(issuer: String, subject: String, name: String, groups: [String]) {
+    public init(issuer: String, subject: String, name: String, groups: [ExactText]) {
         (self.issuer, self.subject, self.name, self.groups) = (issuer, subject, name, groups)
     }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// A locale in canonical form: language lower, script Title, region UPPER, variants UPPER, joined by `_`, as in
 /// `zh_Hans_CN` and `ca_ES_VALENCIA` (the form of ICU and of Apple's systems; Unicode TR 35, section 3).
 ///
@@ -5,13 +7,14 @@
 /// (`.UTF-8`) are dropped. The language has CLDR's canonical code: `iw_IL` is `he_IL`. Java's form `zh_CN_#Hans` is
 /// `zh_Hans_CN`. A text that cannot be parsed is kept as sent.
 public struct LocaleIdentifier: Hashable, Sendable, CustomStringConvertible {
-    public let text: String
+    public var text: String { exactText.text }
+    private let exactText: ExactText
     /// False for a text that is kept as sent: it matches only itself.
     public let isParsed: Bool
 
     public init(_ sent: String) {
         let canonical = Self.isUsual(sent) ? sent : Self.canonical(sent)
-        text = canonical ?? sent
+        exactText = ExactText(canonical ?? sent)
         isParsed = canonical != nil
     }
 

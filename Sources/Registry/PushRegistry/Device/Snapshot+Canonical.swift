@@ -1,3 +1,5 @@
+import Basics
+
 extension Snapshot {
     /// The input of the snapshot's digest. Two snapshots have the same bytes exactly if they are equal: the first byte
     /// is the version of the format, then every field follows with its length before it, in a fixed order.
@@ -90,8 +92,10 @@ public struct DeviceFingerprint: Hashable, Sendable {
 
     /// Whether both have the same keychain id and vendor id. If one lacks the vendor id, the model decides instead.
     func isSameDevice(as older: DeviceFingerprint) -> Bool {
-        guard keychainID == older.keychainID else { return false }
-        guard let vendorID, let olderVendorID = older.vendorID else { return deviceModel == older.deviceModel }
-        return vendorID == olderVendorID
+        guard ExactText(keychainID) == ExactText(older.keychainID) else { return false }
+        guard let vendorID, let olderVendorID = older.vendorID else {
+            return ExactText(deviceModel) == ExactText(older.deviceModel)
+        }
+        return ExactText(vendorID) == ExactText(olderVendorID)
     }
 }

@@ -1,3 +1,5 @@
+import Basics
+
 /// The number of installations for each event of a message.
 public struct MessageCounts: Hashable, Sendable {
     public var targeted: Int64 = 0
@@ -39,6 +41,8 @@ public struct MessageBreakdown: Hashable, Sendable {
         public init(values: [String?], counts: MessageCounts) {
             (self.values, self.counts) = (values, counts)
         }
+
+        fileprivate var key: [ExactText?] { values.map { $0.map { ExactText($0) } } }
     }
 
     public let asOf: Timestamp
@@ -58,9 +62,9 @@ public struct MessageBreakdown: Hashable, Sendable {
     ///   - smallestGroup: groups with fewer targeted installations are hidden.
     public init(asOf: Timestamp, _ groups: [Group], limit: Int, smallestGroup: Int) {
         let small = SmallGroups(groups, below: Int64(smallestGroup)).hidden
-        let shown = groups.filter { !small.contains($0.values) }.prefix(limit)
-        let isShown = Set(shown.map(\.values))
-        let hidden = groups.filter { !isShown.contains($0.values) }
+        let shown = groups.filter { !small.contains($0.key) }.prefix(limit)
+        let isShown = Set(shown.map(\.key))
+        let hidden = groups.filter { !isShown.contains($0.key) }
         self.asOf = asOf
         self.groups = Array(shown)
         restGroups = hidden.count
@@ -78,7 +82,7 @@ public struct MessageBreakdown: Hashable, Sendable {
 /// this one, so each call hides the same groups.
 private struct SmallGroups {
     /// The values of some of the fields.
-    private typealias Key = [String?]
+    typealias Key = [ExactText?]
 
     /// By the set of fields, as bits.
     private var sums: [Int: [Key: Int64]] = [:]
@@ -87,7 +91,7 @@ private struct SmallGroups {
     private let allFields: Int
 
     /// The values of the hidden groups.
-    var hidden: Set<[String?]> { hiddenKeys[allFields] ?? [] }
+    var hidden: Set<Key> { hiddenKeys[allFields] ?? [] }
 
     init(_ groups: [MessageBreakdown.Group], below smallest: Int64) {
         self.smallest = smallest
@@ -96,7 +100,7 @@ private struct SmallGroups {
         // A set of fields follows its subsets.
         for fields in 0...allFields {
             sums[fields] = groups.reduce(into: [:]) {
-                $0[Self.key($1.values, fields, within: allFields), default: 0] += $1.counts.targeted
+                $0[Self.key($1.key, fields, within: allFields), default: 0] += $1.counts.targeted
             }
             if fields > 0 { hide(in: fields) }
         }
@@ -131,5 +135,7 @@ private struct SmallGroups {
     }
 
     /// Of groups of one size, each call must hide the same.
-    private static func order(_ key: Key) -> String { key.map { $0.map { "\u{1}" + $0 } ?? "" }.joined() }
+    private static func order(_ key: Key) -> ExactText {
+        ExactText(key.map { $0.map { "\u{1}" + $0.text } ?? "" }.joined())
+    }
 }

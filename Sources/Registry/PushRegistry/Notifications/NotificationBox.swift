@@ -1,3 +1,5 @@
+import Basics
+
 /// The notifications that wait for one installation in its present epoch, and the rules by which a post changes them
 /// (fine print 60, 61, 63, 80, 103).
 ///
@@ -8,9 +10,9 @@ public struct NotificationBox: Sendable {
     public struct Waiting: Hashable, Sendable {
         public let number: Int64
         public let expiresAt: Timestamp
-        public let collapseID: String?
+        public let collapseID: ExactText?
 
-        public init(number: Int64, expiresAt: Timestamp, collapseID: String?) {
+        public init(number: Int64, expiresAt: Timestamp, collapseID: ExactText?) {
             (self.number, self.expiresAt, self.collapseID) = (number, expiresAt, collapseID)
         }
     }
@@ -31,7 +33,7 @@ public struct NotificationBox: Sendable {
     public private(set) var dropped: Int64
     /// In the order of their numbers.
     private var waiting: [Waiting]
-    private var remembered: [String: Remembered]
+    private var remembered: [ExactText: Remembered]
 
     // MARK: Rows to write
 
@@ -39,14 +41,14 @@ public struct NotificationBox: Sendable {
     public private(set) var added: [(waiting: Waiting, post: Int)] = []
     /// Numbers of stored notifications to delete: replaced, dropped or expired.
     public private(set) var removed: [Int64] = []
-    public private(set) var newlyRemembered: [String: Remembered] = [:]
+    public private(set) var newlyRemembered: [ExactText: Remembered] = [:]
     /// How many notifications were dropped because too many waited.
     public private(set) var dropCount = 0
 
     /// - Parameters:
     ///   - waiting: all stored notifications of the installation, in the order of their numbers.
     ///   - remembered: by dedup id; complete for the posts that will be applied.
-    public init(last: Int64, dropped: Int64, waiting: [Waiting], remembered: [String: Remembered]) {
+    public init(last: Int64, dropped: Int64, waiting: [Waiting], remembered: [ExactText: Remembered]) {
         (self.last, self.dropped) = (last, dropped)
         (self.waiting, self.remembered) = (waiting, remembered)
     }

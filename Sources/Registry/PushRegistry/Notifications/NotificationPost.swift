@@ -1,3 +1,5 @@
+import Basics
+
 /// A notification to store, `POST …/notifications` (fine print 60, 80, 81, 84, 102).
 public struct NotificationPost: Sendable {
     /// The installations for which it is stored, if they are reachable.
@@ -14,8 +16,8 @@ public struct NotificationPost: Sendable {
     /// The sender's JSON, byte for byte.
     public let payload: String
     public let timeToLive: ISO8601Duration
-    public let collapseID: String?
-    public let dedupID: String?
+    public let collapseID: ExactText?
+    public let dedupID: ExactText?
     /// Installations that are not subscribed to this topic are left out.
     public let topic: Topic?
     /// The message to which the notification belongs: it counts the installations as targeted.
@@ -29,7 +31,8 @@ public struct NotificationPost: Sendable {
     ) {
         self.app = app.number
         (self.addressee, self.payload, self.timeToLive) = (addressee, payload, timeToLive)
-        (self.collapseID, self.dedupID, self.topic, self.message) = (collapseID, dedupID, topic, message)
+        (self.collapseID, self.dedupID) = (collapseID.map { ExactText($0) }, dedupID.map { ExactText($0) })
+        (self.topic, self.message) = (topic, message)
         waitingMax = app.policy.notificationsMax
     }
 

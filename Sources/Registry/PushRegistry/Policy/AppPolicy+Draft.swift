@@ -1,3 +1,5 @@
+import Basics
+
 extension AppPolicy {
     /// The members that an administrator set, not validated yet. Nil stands for the default.
     public struct Draft: Hashable, Sendable {
@@ -8,11 +10,11 @@ extension AppPolicy {
         public var sessionTombstones: ISO8601Duration?
         public var storesAdvertisingID: Bool?
         public var allowedOrigins: [String]?
-        public var jwks: String?
+        public var jwks: ExactText?
         public var jwksURL: KeySetURL?
-        public var jwtIssuer: String?
-        public var jwtAudience: String?
-        public var sessionExpiryClaim: String?
+        public var jwtIssuer: ExactText?
+        public var jwtAudience: ExactText?
+        public var sessionExpiryClaim: ExactText?
         public var allowsIncompleteTokens: Bool?
         public var rateLimits = RateLimits()
         public var smallestGroup: Int?
@@ -22,7 +24,7 @@ extension AppPolicy {
         /// In canonical form.
         public var webPushHosts: [String]?
         public var feedbackBreaker: BreakerSetting?
-        public var consoleGroups: [String: Role] = [:]
+        public var consoleGroups: [ExactText: Role] = [:]
 
         public init() {}
 

@@ -1,3 +1,5 @@
+import Basics
+
 /// The policy of an app: the members that its administrator set, and the defaults of the others. Always consistent.
 ///
 /// Defaults are not stored: if a new version of the service changes a default, it changes for every app that did not
@@ -34,15 +36,15 @@ public struct AppPolicy: Hashable, Sendable {
     /// Web origins (RFC 6454) whose pages may call the API, or `*` for all.
     public var allowedOrigins: [String] { draft.allowedOrigins ?? [] }
     /// The key set (JWKS, RFC 7517) that verifies users' JWTs, as JSON.
-    public var jwks: String? { draft.jwks }
+    public var jwks: ExactText? { draft.jwks }
     /// The URL at which the identity provider publishes its key set. Its keys are used in addition to those of `jwks`.
     public var jwksURL: KeySetURL? { draft.jwksURL }
     /// The required `iss`; not checked if nil.
-    public var jwtIssuer: String? { draft.jwtIssuer }
+    public var jwtIssuer: ExactText? { draft.jwtIssuer }
     /// The required `aud`; not checked if nil.
-    public var jwtAudience: String? { draft.jwtAudience }
+    public var jwtAudience: ExactText? { draft.jwtAudience }
     /// The claim with the session's expiry; none by default.
-    public var sessionExpiryClaim: String? { draft.sessionExpiryClaim }
+    public var sessionExpiryClaim: ExactText? { draft.sessionExpiryClaim }
     /// Whether JWTs without `exp`, or with neither `iat` nor `sid`, are accepted. The latter survive every logout.
     public var allowsIncompleteTokens: Bool { draft.allowsIncompleteTokens ?? false }
     public var rateLimits: RateLimits { draft.rateLimits }
@@ -76,7 +78,7 @@ public struct AppPolicy: Hashable, Sendable {
     }
 
     /// The role that each group of the console's identity provider gives its members. Never `client`.
-    public var consoleGroups: [String: Role] { draft.consoleGroups }
+    public var consoleGroups: [ExactText: Role] { draft.consoleGroups }
     public static let consoleGroupsMax = 100
 
     /// How long an installation of each provider may stay silent.

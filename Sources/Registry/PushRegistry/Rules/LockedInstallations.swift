@@ -1,3 +1,5 @@
+import Basics
+
 /// The installations that one transaction has locked, and the rules by which registrations change them.
 ///
 /// A value without I/O: a store loads the rows that a batch concerns, applies its registrations one after another, and
@@ -35,10 +37,10 @@ public struct LockedInstallations: Sendable {
 
     private struct KeychainKey: Hashable {
         let app: AppNumber
-        let keychainID: String
+        let keychainID: ExactText
 
         init(_ app: AppNumber, _ keychainID: String) {
-            (self.app, self.keychainID) = (app, keychainID)
+            (self.app, self.keychainID) = (app, ExactText(keychainID))
         }
     }
 

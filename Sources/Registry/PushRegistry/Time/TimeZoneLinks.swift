@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 
 /// Resolves alias names of time zones by the links of tzdata.
@@ -9,8 +10,8 @@ public struct TimeZoneLinks: Sendable {
     public static let systemDirectory = "/usr/share/zoneinfo"
 
     /// The names to replace, each with the end of its chain of links.
-    private let targets: [String: String]
-    private let names: Set<String>
+    private let targets: [ExactText: String]
+    private let names: Set<ExactText>
     /// The first line of tzdata's file, which names its version.
     public let version: String
 
@@ -24,9 +25,12 @@ public struct TimeZoneLinks: Sendable {
         version = String(zones.prefix { !$0.isNewline })
         let cities = Set(Self.tableNames(table))
         let (zoneNames, links) = Self.parse(zones)
-        names = cities.union(zoneNames).union(links.keys).subtracting(Self.notZones)
-        targets = links.filter { !cities.contains($0.key) }
-            .mapValues { Self.end(of: $0, links: links, cities: cities) }
+        let all = cities.union(zoneNames).union(links.keys).subtracting(Self.notZones)
+        names = Set(all.map { ExactText($0) })
+        targets = links.reduce(into: [:]) { targets, link in
+            guard !cities.contains(link.key) else { return }
+            targets[ExactText(link.key)] = Self.end(of: link.value, links: links, cities: cities)
+        }
     }
 
     /// Reads `tzdata.zi` and `zone.tab`. Blocks the thread.
@@ -41,12 +45,12 @@ public struct TimeZoneLinks: Sendable {
 
     /// The zone's canonical name; an unknown name is returned unchanged.
     public func resolve(_ name: String) -> String {
-        targets[name] ?? name
+        targets[ExactText(name)] ?? name
     }
 
     /// Whether tzdata has the name as a zone or as a link to one.
     public func isKnown(_ name: String) -> Bool {
-        names.contains(name)
+        names.contains(ExactText(name))
     }
 
     private static func tableNames(_ table: String) -> [String] {

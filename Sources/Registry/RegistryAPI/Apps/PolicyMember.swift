@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import StrictJSON
 
@@ -95,11 +96,11 @@ extension PolicyMember {
         }
     }
 
-    private static func text(_ name: StaticString, _ path: DraftPath<String?>) -> PolicyMember {
+    private static func text(_ name: StaticString, _ path: DraftPath<ExactText?>) -> PolicyMember {
         PolicyMember(name, path, default: nil) { value, text, _ in
-            text = value.string(scalarsMax: Device.textScalarsMax)
+            text = value.string(scalarsMax: Device.textScalarsMax).map { ExactText($0) }
         } write: { policy, writer in
-            if let text = policy.draft[keyPath: path] { writer.string(text) } else { writer.null() }
+            if let text = policy.draft[keyPath: path] { writer.string(text.text) } else { writer.null() }
         }
     }
 }
@@ -143,10 +144,10 @@ extension PolicyMember {
     }
 
     private static let jwks = PolicyMember("jwks", \.jwks, default: nil) { value, text, replaced in
-        let stored = replaced?.jwks.map { JWKS(stored: $0) }
-        text = value.object().flatMap { JWKS($0, replacing: stored) }?.text
+        let stored = replaced?.jwks.map { JWKS(stored: $0.text) }
+        text = value.object().flatMap { JWKS($0, replacing: stored) }.map { ExactText($0.text) }
     } write: { policy, writer in
-        if let keys = policy.jwks.map({ JWKS(stored: $0) }) {
+        if let keys = policy.jwks.map({ JWKS(stored: $0.text) }) {
             writer.raw(keys.publicText.utf8)
         } else {
             writer.null()
@@ -200,10 +201,10 @@ extension PolicyMember {
                 value.refuse(
                     .outOfRange, "The name of a group has 1 to \(ConsolePerson.groupScalarsMax) characters.")
             } else if value.kind == .null {
-                groups[name] = nil
+                groups[ExactText(name)] = nil
             } else if let text = value.string(scalarsMax: Device.textScalarsMax) {
-                groups[name] = consoleRoles.first { $0.rawValue == text }
-                if groups[name] == nil {
+                groups[ExactText(name)] = consoleRoles.first { $0.rawValue == text }
+                if groups[ExactText(name)] == nil {
                     let names = consoleRoles.map(\.rawValue).joined(separator: ", ")
                     value.refuse(.unknownValue, "This must be a role of people: \(names).")
                 }
@@ -212,7 +213,7 @@ extension PolicyMember {
     } write: { policy, writer in
         writer.object { writer in
             for (group, role) in policy.consoleGroups.sorted(by: { $0.key < $1.key }) {
-                writer.name(group)
+                writer.name(group.text)
                 writer.string(role.rawValue)
             }
         }

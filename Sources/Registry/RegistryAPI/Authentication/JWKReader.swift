@@ -52,7 +52,7 @@ struct JWKReader {
     func verificationKey() -> UserTokenKeys.Key? {
         guard isForSignatures else { return nil }
         guard let material = material() else { return nil }
-        let key = UserTokenKeys.Key(id: members["kid"], material: material)
+        let key = UserTokenKeys.Key(id: members["kid"].map { ExactText($0) }, material: material)
         if let algorithm = members["alg"], algorithm != key.algorithm.rawValue {
             object.refuse(member: "alg", .invalidKey, "A key of this kty only verifies \(key.algorithm.rawValue).")
             return nil

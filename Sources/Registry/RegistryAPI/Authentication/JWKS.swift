@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import StrictJSON
 
@@ -19,7 +20,7 @@ struct JWKS {
     init?(_ set: JSONObject, replacing stored: JWKS?) {
         guard let array = set.array("keys", .required, elementsMax: Self.keysMax) else { return nil }
         var (members, keys): ([[String: String]], [UserTokenKeys.Key]) = ([], [])
-        var (names, isForSignatures) = (Set<String>(), false)
+        var (names, isForSignatures) = (Set<ExactText>(), false)
         for element in array {
             guard let object = element.object() else {
                 isForSignatures = true
@@ -27,7 +28,7 @@ struct JWKS {
             }
             let reader = JWKReader(object, secret: { kid in stored?.secret(of: kid) })
             members.append(reader.members)
-            if let kid = reader.members["kid"], !names.insert(kid).inserted {
+            if let kid = reader.members["kid"], !names.insert(ExactText(kid)).inserted {
                 object.refuse(member: "kid", .duplicateMember, "Another key of the set has the same kid.")
             }
             if let key = reader.verificationKey() { keys.append(key) }
@@ -57,7 +58,7 @@ struct JWKS {
         guard let document = try? JSONDocument(text), let root = document.root.object(),
             let array = root.array("keys", .required, elementsMax: keysMax), document.faults.isEmpty
         else { return nil }
-        var (keys, names, ignored) = ([UserTokenKeys.Key](), Set<String>(), 0)
+        var (keys, names, ignored) = ([UserTokenKeys.Key](), Set<ExactText>(), 0)
         for element in array {
             let reader = element.object().map { JWKReader($0, secret: { _ in nil }) }
             if let reader, !reader.isForSignatures { continue }
@@ -84,7 +85,7 @@ struct JWKS {
     var publicText: String { text(of: members.map { key in key.filter { $0.key != "k" } }) }
 
     private func secret(of kid: String) -> String? {
-        members.first { $0["kid"] == kid }?["k"]
+        members.first { $0["kid"].map { ExactText($0) } == ExactText(kid) }?["k"]
     }
 
     private func text(of keys: [[String: String]]) -> String {

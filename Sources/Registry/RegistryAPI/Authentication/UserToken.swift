@@ -1,3 +1,4 @@
+import Basics
 import PushRegistry
 import StrictJSON
 
@@ -38,7 +39,7 @@ enum UserTokenFault: String, Error, Sendable {
 
 /// The relevant claims of the payload. Times are NumericDates: seconds, optionally with decimals.
 struct UserClaims {
-    let issuer: String?
+    let issuer: ExactText?
     let audiences: [String]
     let expiresAt: Timestamp?
     let notBefore: Timestamp?
@@ -49,11 +50,11 @@ struct UserClaims {
     private static let seconds = 0.0...253_402_300_799.0
     private static let audiencesMax = 64
 
-    init(_ payload: [UInt8], sessionExpiryClaim: String?) throws(UserTokenFault) {
+    init(_ payload: [UInt8], sessionExpiryClaim: ExactText?) throws(UserTokenFault) {
         guard let document = try? JSONDocument(payload), let claims = document.root.object() else {
             throw .malformedClaims
         }
-        issuer = claims.string("iss", scalarsMax: Device.textScalarsMax)
+        issuer = claims.string("iss", scalarsMax: Device.textScalarsMax).map { ExactText($0) }
         audiences = Self.audiences(claims)
         expiresAt = claims.value("exp").flatMap(Self.time)
         notBefore = claims.value("nbf").flatMap(Self.time)
@@ -61,7 +62,7 @@ struct UserClaims {
         let user = claims.string("sub", scalarsMax: Device.textScalarsMax)
         let session = claims.string("sid", scalarsMax: Device.textScalarsMax)
         let sessionExpiry = sessionExpiryClaim.flatMap { name in
-            claims.members.first { $0.name == name }.flatMap { Self.time($0.value) }
+            claims.members.first { ExactText($0.name) == name }.flatMap { Self.time($0.value) }
         }
         guard document.faults.isEmpty else { throw .malformedClaims }
         owner = try Self.owner(user, session, sessionExpiry)

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import CryptoExtras
 import PushRegistry
@@ -20,7 +21,7 @@ struct UserTokenKeys: Sendable {
             case p256(P256.Signing.PublicKey)
         }
 
-        let id: String?
+        let id: ExactText?
         let material: Material
 
         var algorithm: Algorithm {
@@ -65,12 +66,12 @@ struct UserTokenKeys: Sendable {
 
     /// The candidates for a JWT with this header: without a `kid`, all keys of the algorithm. RFC 7517 makes the `kid`
     /// of a key optional, so the only key of an algorithm needs none.
-    func keys(id: String?, algorithm: Algorithm) -> [Key] {
+    func keys(id: ExactText?, algorithm: Algorithm) -> [Key] {
         let fitting = keys.filter { $0.algorithm == algorithm }
         guard let id else { return fitting }
         if fitting.count == 1, fitting[0].id == nil { return fitting }
         return fitting.filter { $0.id == id }
     }
 
-    func hasKey(id: String) -> Bool { keys.contains { $0.id == id } }
+    func hasKey(id: ExactText) -> Bool { keys.contains { $0.id == id } }
 }

@@ -26,7 +26,7 @@ struct UserTokenVerifier: Sendable {
         let claims = try UserClaims(parts.payload, sessionExpiryClaim: policy.sessionExpiryClaim)
         try check(claims, at: now, lateness: lateness)
         return UserToken(
-            owner: claims.owner, issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, keyID: key.id)
+            owner: claims.owner, issuedAt: claims.issuedAt, expiresAt: claims.expiresAt, keyID: key.id?.text)
     }
 
     /// The key that verifies the signature. The header only selects among the keys of its algorithm; it does not
@@ -55,7 +55,9 @@ struct UserTokenVerifier: Sendable {
             guard claims.issuedAt != nil || claims.owner.session != nil else { throw .missingIssueTime }
         }
         if let issuer = policy.jwtIssuer, claims.issuer != issuer { throw .wrongIssuer }
-        if let audience = policy.jwtAudience, !claims.audiences.contains(audience) { throw .wrongAudience }
+        if let audience = policy.jwtAudience, !claims.audiences.contains(where: { ExactText($0) == audience }) {
+            throw .wrongAudience
+        }
         if let notBefore = claims.notBefore, now < notBefore.preceding(by: leeway) { throw .notYetValid }
         // A JWT from the future would survive the logouts before its `iat`.
         if let issuedAt = claims.issuedAt, now < issuedAt.preceding(by: leeway) { throw .notYetValid }
@@ -89,12 +91,12 @@ struct UserTokenParts {
 /// The relevant members of the header. A JWT with `crit` is refused: no extension is supported.
 private struct UserTokenHeader {
     let algorithm: UserTokenKeys.Algorithm
-    let keyID: String?
+    let keyID: ExactText?
 
     init(_ bytes: [UInt8]) throws(UserTokenFault) {
         guard let document = try? JSONDocument(bytes), let header = document.root.object() else { throw .malformed }
         let name = header.string("alg", .required, scalarsMax: Device.textScalarsMax)
-        keyID = header.string("kid", scalarsMax: Device.textScalarsMax)
+        keyID = header.string("kid", scalarsMax: Device.textScalarsMax).map { ExactText($0) }
         guard document.faults.isEmpty, header.value("crit") == nil else { throw .malformed }
         guard let algorithm = name.flatMap(UserTokenKeys.Algorithm.init) else { throw .unsupportedAlgorithm }
         self.algorithm = algorithm
@@ -118,7 +120,7 @@ final class UserTokenCache: Sendable {
         {
             return known.verifier
         }
-        let keys = UserTokenKeys(app.policy.jwks, and: published?.keys ?? [])
+        let keys = UserTokenKeys(app.policy.jwks?.text, and: published?.keys ?? [])
         let verifier = UserTokenVerifier(keys: keys, policy: app.policy)
         entries.withLock { $0[app.number] = Entry(verifier: verifier, fetchedAt: published?.fetchedAt) }
         return verifier
@@ -126,7 +128,7 @@ final class UserTokenCache: Sendable {
 }
 
 extension AppPolicy {
-    /// Cheap until the policy changes: comparing a string with itself compares pointers.
+    /// Cheap until the policy changes: comparing a text with itself compares pointers.
     fileprivate func hasKeysAndClaims(of other: AppPolicy) -> Bool {
         jwks == other.jwks && jwksURL == other.jwksURL && jwtIssuer == other.jwtIssuer
             && jwtAudience == other.jwtAudience && sessionExpiryClaim == other.sessionExpiryClaim

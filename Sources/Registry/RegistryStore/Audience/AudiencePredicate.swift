@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -122,7 +123,7 @@ extension AudiencePredicate {
             case .version(let version): "\(version.components)"
             case .offset(let offset): "\(offset)"
             case .time(let time): "\(time.postgres)"
-            case .text(let text): "\(text)"
+            case .text(let text): "\(text.text)"
             case .locale(let locale): "\(locale.text)"
             case .flag(let flag): "\(flag)"
             case .topic(let topic): "\(topic.slug.rawValue)"
@@ -172,7 +173,7 @@ extension Version {
 }
 
 extension [AudienceValue] {
-    fileprivate var texts: [String] { compactMap { if case .text(let text) = $0 { text } else { nil } } }
+    fileprivate var texts: [String] { compactMap { if case .text(let text) = $0 { text.text } else { nil } } }
     fileprivate var locales: [LocaleIdentifier] {
         compactMap { if case .locale(let locale) = $0 { locale } else { nil } }
     }

@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -43,7 +44,7 @@ struct KnownValues {
     private static func text(_ compared: ComparedValue) -> String? {
         switch (compared.field, compared.value) {
         case (.locale, .locale(let locale)): locale.text
-        case (.timeZone, .text(let text)), (.systemName, .text(let text)): text
+        case (.timeZone, .text(let text)), (.systemName, .text(let text)): text.text
         case (.osVersion, .version(let version)): version.canonicalText
         default: nil
         }
@@ -70,8 +71,8 @@ struct KnownValues {
         let offsets = needsZones && !view.overflows ? CubeFilter(view).offsets : nil
         func isKnown(_ compared: ComparedValue) -> Bool {
             switch (compared.field, compared.value) {
-            case (.provider, .text(let name)): view.cells.has(Provider(rawValue: name))
-            case (.authorizationStatus, .text(let name)): view.cells.has(AuthorizationStatus(rawValue: name))
+            case (.provider, .text(let name)): view.cells.has(Provider(rawValue: name.text))
+            case (.authorizationStatus, .text(let name)): view.cells.has(AuthorizationStatus(rawValue: name.text))
             case (.utcOffset, .offset(let offset)): offsets?.contains(offset) ?? true
             default: true
             }
@@ -80,8 +81,8 @@ struct KnownValues {
             guard case .choice(let all) = compared.field.kind, case .text(let name) = compared.value else {
                 return UnknownValue(compared, nearest: nil)
             }
-            let known = all.filter { isKnown(ComparedValue(compared.field, .text($0))) }
-            return UnknownValue(compared, nearest: NearestName.of(name, among: known))
+            let known = all.filter { isKnown(ComparedValue(compared.field, .text(ExactText($0)))) }
+            return UnknownValue(compared, nearest: NearestName.of(name.text, among: known))
         }
     }
 }

@@ -1,3 +1,4 @@
+import Basics
 import EventLoop
 import PostgresClient
 import PushRegistry
@@ -25,7 +26,8 @@ public struct PostgresConsoleSessionStore: ConsoleSessionStore {
         let added = try await execute(
             ConsoleSessionStatements.add(
                 sha256, session.createdAt.postgres, session.lastUsedAt.postgres, keyID,
-                proof, person?.issuer, person?.subject, person?.name, person?.groups, signIn, Self.sessionsMax))
+                proof, person?.issuer, person?.subject, person?.name, person?.groups.map(\.text), signIn,
+                Self.sessionsMax))
         return !added.isEmpty
     }
 
@@ -57,7 +59,8 @@ extension ConsoleSession {
         let person = try row.decode(4, as: String?.self).map { issuer in
             Credential.person(
                 ConsolePerson(
-                    issuer: issuer, subject: try row.decode(5), name: try row.decode(6), groups: try row.decode(7)),
+                    issuer: issuer, subject: try row.decode(5), name: try row.decode(6),
+                    groups: try row.decode(7, as: [String].self).map { ExactText($0) }),
                 signIn: try row.decode(8))
         }
         guard let credential = keyID ?? proof ?? person else { return nil }

@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PushRegistry
 
@@ -27,7 +28,8 @@ package struct PolicyDocument: Codable {
     var webPushHosts: [String]?
     /// Without members: off. The column has no null, which would be an absent member.
     var feedbackBreaker: Breaker?
-    /// Roles by group.
+    /// Roles by group, whose name is percent-encoded beyond ASCII: `String` takes two spellings of one Unicode text for
+    /// the same key.
     var consoleGroups: [String: String]?
 
     struct Limit: Codable {
@@ -50,11 +52,11 @@ package struct PolicyDocument: Codable {
         sessionTombstones = draft.sessionTombstones?.description
         storeAdvertisingId = draft.storesAdvertisingID
         allowedOrigins = draft.allowedOrigins
-        jwks = draft.jwks
+        jwks = draft.jwks?.text
         jwksURL = draft.jwksURL?.text
-        jwtIssuer = draft.jwtIssuer
-        jwtAudience = draft.jwtAudience
-        sessionExpiryClaim = draft.sessionExpiryClaim
+        jwtIssuer = draft.jwtIssuer?.text
+        jwtAudience = draft.jwtAudience?.text
+        sessionExpiryClaim = draft.sessionExpiryClaim?.text
         allowIncompleteTokens = draft.allowsIncompleteTokens
         perKey = draft.rateLimits.perKey.map { Limit(rate: $0.rate, burst: $0.burst) }
         perAddress = draft.rateLimits.perAddress.map { Limit(rate: $0.rate, burst: $0.burst) }
@@ -69,7 +71,11 @@ package struct PolicyDocument: Codable {
             case .off: Breaker()
             case .limits(let breaker): Breaker(count: breaker.count, share: breaker.share)
             }
-        consoleGroups = draft.consoleGroups.isEmpty ? nil : draft.consoleGroups.mapValues(\.rawValue)
+        consoleGroups = draft.consoleGroups.isEmpty ? nil : [:]
+        for (group, role) in draft.consoleGroups {
+            let name = group.text.addingPercentEncoding(withAllowedCharacters: Self.plain) ?? group.text
+            consoleGroups?[name] = role.rawValue
+        }
     }
 
     init(text: String) throws {
@@ -92,11 +98,11 @@ package struct PolicyDocument: Codable {
         draft.sessionTombstones = try sessionTombstones.map { try ISO8601Duration($0) }
         draft.storesAdvertisingID = storeAdvertisingId
         draft.allowedOrigins = allowedOrigins
-        draft.jwks = jwks
+        draft.jwks = jwks.map { ExactText($0) }
         draft.jwksURL = try jwksURL.map { try KeySetURL($0) }
-        draft.jwtIssuer = jwtIssuer
-        draft.jwtAudience = jwtAudience
-        draft.sessionExpiryClaim = sessionExpiryClaim
+        draft.jwtIssuer = jwtIssuer.map { ExactText($0) }
+        draft.jwtAudience = jwtAudience.map { ExactText($0) }
+        draft.sessionExpiryClaim = sessionExpiryClaim.map { ExactText($0) }
         draft.allowsIncompleteTokens = allowIncompleteTokens
         draft.rateLimits = AppPolicy.RateLimits(perKey: perKey.map(Self.limit), perAddress: perAddress.map(Self.limit))
         draft.smallestGroup = smallestGroup
@@ -108,7 +114,9 @@ package struct PolicyDocument: Codable {
             guard let count = stored.count, let share = stored.share else { return .off }
             return .limits(FeedbackBreaker(count: count, share: share))
         }
-        draft.consoleGroups = (consoleGroups ?? [:]).compactMapValues(Role.init)
+        for (group, role) in consoleGroups ?? [:] {
+            draft.consoleGroups[ExactText(group.removingPercentEncoding ?? group)] = Role(rawValue: role)
+        }
         return try AppPolicy(draft)
     }
 
@@ -130,6 +138,8 @@ package struct PolicyDocument: Codable {
             return .failure(UnusablePolicy(reason: "it cannot be read"))
         }
     }
+
+    private static let plain = CharacterSet(charactersIn: " "..."~").subtracting(CharacterSet(charactersIn: "%"))
 
     private static func limit(_ limit: Limit) -> AppPolicy.RateLimit {
         AppPolicy.RateLimit(rate: limit.rate, burst: limit.burst)

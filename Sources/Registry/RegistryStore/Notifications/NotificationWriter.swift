@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -67,7 +68,7 @@ struct NotificationWriter: Sendable {
 struct LockedBoxes {
     /// The epochs, in the order of the counters' locks.
     private let epochs: [(installID: InstallID, epoch: Int64)]
-    private let dedups: [(installID: InstallID, dedupID: String)]
+    private let dedups: [(installID: InstallID, dedupID: ExactText)]
     private var boxes: [InstallID: NotificationBox] = [:]
     private var now = Timestamp(microseconds: 0)
     /// The new notifications of posts that belong to a message.
@@ -78,7 +79,7 @@ struct LockedBoxes {
     /// - Parameter targets: the installations of each post.
     init(_ posts: [NotificationPost], _ targets: [[NotificationTarget]]) {
         var epochs: [InstallID: Int64] = [:]
-        var dedups: [(installID: InstallID, dedupID: String)] = []
+        var dedups: [(installID: InstallID, dedupID: ExactText)] = []
         for (post, targets) in zip(posts, targets) {
             for target in targets {
                 epochs[target.installID] = target.epoch
@@ -106,7 +107,8 @@ struct LockedBoxes {
         ]
         guard !dedups.isEmpty else { return reads }
         return reads + [
-            NotificationStatements.remembered(app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID))
+            NotificationStatements.remembered(
+                app.rawValue, dedups.map(\.installID.rawValue), dedups.map(\.dedupID.text))
         ]
     }
 
@@ -119,11 +121,13 @@ struct LockedBoxes {
         for row in results[3] {
             waiting[try row.decode(0), default: []].append(
                 NotificationBox.Waiting(
-                    number: try row.decode(1), expiresAt: try row.decode(2), collapseID: try row.decode(3)))
+                    number: try row.decode(1), expiresAt: try row.decode(2),
+                    collapseID: try row.decode(3, as: String?.self).map { ExactText($0) }))
         }
-        var remembered: [String: [String: NotificationBox.Remembered]] = [:]
+        var remembered: [String: [ExactText: NotificationBox.Remembered]] = [:]
         for row in dedups.isEmpty ? [] : Array(results[5]) {
-            remembered[try row.decode(0), default: [:]][try row.decode(1)] = NotificationBox.Remembered(
+            let dedupID = ExactText(try row.decode(1))
+            remembered[try row.decode(0), default: [:]][dedupID] = NotificationBox.Remembered(
                 IssuedNumber(number: try row.decode(2), previous: try row.decode(3), receipt: try row.decode(4)),
                 expiresAt: try row.decode(5))
         }
@@ -190,11 +194,12 @@ struct LockedBoxes {
                 ? nil
                 : NotificationStatements.add(
                     app.rawValue, added.map(\.0), added.map(\.1.number), added.map(\.2.payload),
-                    added.map(\.1.collapseID), added.map { _ in now.postgres }, added.map(\.1.expiresAt.postgres)),
+                    added.map(\.1.collapseID?.text), added.map { _ in now.postgres },
+                    added.map(\.1.expiresAt.postgres)),
             remembered.isEmpty
                 ? nil
                 : NotificationStatements.remember(
-                    app.rawValue, remembered.map(\.0), remembered.map(\.1), remembered.map(\.2.issued.number),
+                    app.rawValue, remembered.map(\.0), remembered.map(\.1.text), remembered.map(\.2.issued.number),
                     remembered.map(\.2.issued.previous), remembered.map(\.2.issued.receipt),
                     remembered.map(\.2.expiresAt.postgres)),
         ].compactMap(\.self)

@@ -1,3 +1,5 @@
+import Basics
+
 /// A provider's response to one push, as a sender reports it.
 public struct FeedbackItem: Hashable, Sendable {
     public let installID: InstallID?
@@ -124,7 +126,7 @@ public struct FeedbackCounts: Hashable, Sendable {
     static let reportedReasonsMax = 20
 
     private var counts: [FeedbackOutcome: Int] = [:]
-    private var reasons: [String: Int] = [:]
+    private var reasons: [ExactText: Int] = [:]
     /// The breakers that this call has opened.
     public var opened: Set<FeedbackHour.Key> = []
 
@@ -135,7 +137,7 @@ public struct FeedbackCounts: Hashable, Sendable {
     /// The most frequent reasons of ignored items that the table does not have, at most 20, and their numbers.
     public var ignoredReasons: [(reason: String, count: Int)] {
         let sorted = reasons.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        return sorted.prefix(Self.reportedReasonsMax).map { (reason: $0.key, count: $0.value) }
+        return sorted.prefix(Self.reportedReasonsMax).map { (reason: $0.key.text, count: $0.value) }
     }
 
     mutating func count(_ outcome: FeedbackOutcome) {
@@ -145,7 +147,7 @@ public struct FeedbackCounts: Hashable, Sendable {
     /// Of an ignored item: a reason that the table does not have.
     mutating func count(reason: String) {
         let start = reason.unicodeScalars.prefix(Self.reasonScalarsMax)
-        let text = start.endIndex == reason.endIndex ? reason : String(start) + "…"
+        let text = ExactText(start.endIndex == reason.endIndex ? reason : String(start) + "…")
         guard reasons[text] != nil || reasons.count < Self.reasonsMax else { return }
         reasons[text, default: 0] += 1
     }

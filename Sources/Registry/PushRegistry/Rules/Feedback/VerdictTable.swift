@@ -1,3 +1,5 @@
+import Basics
+
 /// The verdict of a provider's error code about a token (R9).
 public enum Verdict: String, CaseIterable, Sendable {
     /// The token is no longer valid.
@@ -68,15 +70,15 @@ public enum VerdictTable {
 
     /// Nil for a reason without a row.
     static func row(of reason: String, by provider: Provider) -> Row? {
-        rowsByReason[provider]?[reason]
+        rowsByReason[provider]?[ExactText(reason)]
     }
 
     /// Whether any provider has a row with this reason.
     static func names(_ reason: String) -> Bool {
-        rowsByReason.values.contains { $0[reason] != nil }
+        rowsByReason.values.contains { $0[ExactText(reason)] != nil }
     }
 
-    private static let rowsByReason: [Provider: [String: Row]] = rows.reduce(into: [:]) { byReason, row in
-        for provider in row.providers { byReason[provider, default: [:]][row.reason] = row }
+    private static let rowsByReason: [Provider: [ExactText: Row]] = rows.reduce(into: [:]) { byReason, row in
+        for provider in row.providers { byReason[provider, default: [:]][ExactText(row.reason)] = row }
     }
 }

@@ -14,7 +14,7 @@ public struct IdentityProviderSettings: Sendable {
     /// The claim of the ID token with the groups of the person.
     let groupsClaim: String
     /// The group whose members have the rights of the admin key; nil: none.
-    let adminGroup: String?
+    let adminGroup: ExactText?
     /// With spaces between them.
     let scopes: String
 
@@ -30,7 +30,8 @@ public struct IdentityProviderSettings: Sendable {
             throw InvalidValue(code: "invalid-url", detail: "An issuer has no query.")
         }
         (self.issuer, self.clientID, self.clientSecret) = (issuer, clientID, clientSecret)
-        (self.groupsClaim, self.adminGroup, self.scopes) = (groupsClaim, adminGroup, scopes)
+        (self.groupsClaim, self.scopes) = (groupsClaim, scopes)
+        self.adminGroup = adminGroup.map { ExactText($0) }
     }
 
     func isServerAdmin(_ person: ConsolePerson) -> Bool { adminGroup.map(person.groups.contains) ?? false }
@@ -123,8 +124,8 @@ public final class IdentityProvider: Sendable {
     ) async throws(SignInFailure) -> ConsolePerson {
         let metadata = try await self.metadata
         // RFC 9207: the response of another provider must not lead to its code being sent to this one.
-        let issuer = response["iss"]
-        guard issuer == settings.issuer || (issuer == nil && !metadata.namesIssuer) else {
+        let issuer = response["iss"].map { ExactText($0) }
+        guard issuer == ExactText(settings.issuer) || (issuer == nil && !metadata.namesIssuer) else {
             throw SignInFailure(.failed, "the response is of another issuer")
         }
         if let error = response["error"] {
@@ -187,7 +188,7 @@ public final class IdentityProvider: Sendable {
         do {
             var draft = AppPolicy.Draft()
             draft.jwksURL = metadata.keySet
-            (draft.jwtIssuer, draft.jwtAudience) = (settings.issuer, settings.clientID)
+            (draft.jwtIssuer, draft.jwtAudience) = (ExactText(settings.issuer), ExactText(settings.clientID))
             let app = App(number: AppNumber(0), id: try AppID("console"), policy: try AppPolicy(draft))
             return try await keySets.fetchingMissingKey {
                 let keys = UserTokenKeys(nil, and: keySets.current(of: app)?.keys ?? [])
@@ -228,8 +229,8 @@ private struct IDToken {
         else { throw SignInFailure(.failed, "the ID token: malformedClaims") }
         func text(_ name: StaticString) -> String? { claims.string(name, scalarsMax: Device.textScalarsMax) }
         guard text("nonce") == nonce else { throw SignInFailure(.failed, "the ID token: wrongNonce") }
-        let party = text("azp")
-        guard party == settings.clientID || (party == nil && audiences.count == 1) else {
+        let party = text("azp").map { ExactText($0) }
+        guard party == ExactText(settings.clientID) || (party == nil && audiences.count == 1) else {
             throw SignInFailure(.failed, "the ID token: wrongAuthorizedParty")
         }
         let groups = Self.groups(claims.value(named: Array(settings.groupsClaim.utf8)))
@@ -239,7 +240,8 @@ private struct IDToken {
         // A name that is too long is as none.
         let name = [text("name"), text("preferred_username"), text("email")].compactMap(\.self).first { !$0.isEmpty }
         return ConsolePerson(
-            issuer: settings.issuer, subject: subject.rawValue, name: name ?? subject.rawValue, groups: groups)
+            issuer: settings.issuer, subject: subject.rawValue, name: name ?? subject.rawValue,
+            groups: groups.map { ExactText($0) })
     }
 
     /// Some providers send a single group as a text.

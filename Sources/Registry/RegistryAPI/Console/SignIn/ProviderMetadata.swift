@@ -1,3 +1,4 @@
+import Basics
 import Logging
 import PushRegistry
 import StrictJSON
@@ -17,7 +18,8 @@ struct ProviderMetadata: Sendable {
         guard let document = try? JSONDocument(text), let root = document.root.object() else {
             throw KeySetFailure(reason: "the discovery document is not a JSON object")
         }
-        guard root.string("issuer", scalarsMax: KeySetURL.bytesMax) == issuer else {
+        let named = root.string("issuer", scalarsMax: KeySetURL.bytesMax).map { ExactText($0) }
+        guard named == ExactText(issuer) else {
             throw KeySetFailure(reason: "the discovery document is of another issuer")
         }
         authorizationEndpoint = try Self.url(root, "authorization_endpoint")

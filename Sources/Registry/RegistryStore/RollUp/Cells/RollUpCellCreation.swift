@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -30,9 +31,9 @@ package struct RollUpCellCreation {
         self.texts = texts
         self.mayAdd = mayAdd
         app = keys[0].app.rawValue
-        versions = keys.map { Version($0.systemVersion)?.canonicalText ?? "" }
-        newTexts = Set(keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] } + versions)
-            .filter { texts.numbers[$0] == nil }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        versions = keys.map { Version($0.systemVersion.text)?.canonicalText ?? "" }
+        let sent = keys.flatMap { [$0.locale, $0.zone, $0.systemName, $0.systemVersion] }
+        newTexts = Set(sent + versions.map { ExactText($0) }).filter { texts.numbers[$0] == nil }.sorted().map(\.text)
     }
 
     /// They end with this value, which then has the numbers. On Citus, an INSERT that draws numbers itself would not be
@@ -52,7 +53,7 @@ package struct RollUpCellCreation {
     // MARK: Texts
 
     /// The zones that PostgreSQL perhaps does not know.
-    private var zones: [String] { Set(keys.map(\.zone)).subtracting(texts.knownZones).sorted() }
+    private var zones: [String] { Set(keys.map(\.zone)).subtracting(texts.knownZones).sorted().map(\.text) }
 
     /// - Parameter drawn: the numbers of new texts.
     private func naming(_ drawn: [Int64]) -> [PostgresStatement] {
@@ -136,7 +137,7 @@ package struct RollUpCellCreation {
             zone = texts.numbers[key.zone] ?? -1
             spelling = texts.numbers[key.systemVersion] ?? -1
             system = texts.numbers[key.systemName] ?? -1
-            version = canonical.isEmpty ? 0 : texts.numbers[canonical] ?? -1
+            version = canonical.isEmpty ? 0 : texts.numbers[ExactText(canonical)] ?? -1
             offset = texts.knownZones.contains(key.zone) ? 0 : key.offset
         }
     }
@@ -160,16 +161,16 @@ extension RollUpCellCreation {
 /// The numbers of an app's texts (`rollup_text`), and the time zones that PostgreSQL knows. It may learn others: an
 /// unknown zone is asked for each time.
 struct RollUpTexts: Sendable {
-    fileprivate(set) var numbers: [String: Int64] = [:]
-    fileprivate(set) var knownZones: Set<String> = []
+    fileprivate(set) var numbers: [ExactText: Int64] = [:]
+    fileprivate(set) var knownZones: Set<ExactText> = []
 
     init() {}
 
     var count: Int { numbers.count + knownZones.count }
 
     fileprivate mutating func read(numbers: PostgresResult, zones: PostgresResult) throws {
-        for row in numbers { self.numbers[try row.decode(0)] = try row.decode(1, as: Int64.self) }
-        for row in zones { knownZones.insert(try row.decode(0)) }
+        for row in numbers { self.numbers[ExactText(try row.decode(0))] = try row.decode(1, as: Int64.self) }
+        for row in zones { knownZones.insert(ExactText(try row.decode(0))) }
     }
 
     mutating func merge(_ other: RollUpTexts) {

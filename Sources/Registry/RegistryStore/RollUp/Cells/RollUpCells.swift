@@ -18,12 +18,12 @@ package final class RollUpCells: Sendable {
         let provider: Provider
         let authorization: AuthorizationStatus
         let isAssumed: Bool
-        let locale: String
-        let zone: String
+        let locale: ExactText
+        let zone: ExactText
         /// The offset that was sent. It counts if the zone is unknown.
         let offset: Int32
-        let systemName: String
-        let systemVersion: String
+        let systemName: ExactText
+        let systemVersion: ExactText
 
         init(
             app: AppNumber, provider: Provider, settings: NotificationSettings, locale: String, zone: String,
@@ -31,8 +31,8 @@ package final class RollUpCells: Sendable {
         ) {
             (self.app, self.provider) = (app, provider)
             (authorization, isAssumed) = (settings.authorizationStatus, settings.authorizationAssumed)
-            (self.locale, self.zone, self.offset) = (locale, zone, offset)
-            (self.systemName, self.systemVersion) = (systemName, systemVersion)
+            (self.locale, self.zone, self.offset) = (ExactText(locale), ExactText(zone), offset)
+            (self.systemName, self.systemVersion) = (ExactText(systemName), ExactText(systemVersion))
         }
 
         package init(_ registration: Registration) {

@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -6,7 +7,7 @@ import PushRegistry
 struct CubeFilter {
     private let cells: CubeCells
     private let asOf: Timestamp
-    private let zones: [String: Int64]
+    private let zones: [ExactText: Int64]
 
     init(_ view: CubeView) {
         (cells, asOf, zones) = (view.cells, view.moment.asOf, view.zones)
@@ -83,7 +84,7 @@ extension CubeFilter {
     private func holds(_ test: FieldPredicate, _ text: String) -> Bool {
         switch test {
         case .exists: true
-        case .oneOf(let values): values.contains(.text(text))
+        case .oneOf(let values): values.contains(.text(ExactText(text)))
         case .ordered, .within, .between, .near: false
         }
     }
@@ -92,10 +93,10 @@ extension CubeFilter {
     private func locales(_ test: FieldPredicate) -> (Int) -> Bool {
         guard case .oneOf(let values) = test else { return { _ in test == .exists } }
         let wanted = values.compactMap { if case .locale(let locale) = $0 { locale } else { nil } }
-        let (exact, wider) = (Set(wanted.map(\.text)), Set(wanted.filter(\.isParsed).map(\.text)))
+        let (exact, wider) = (Set(wanted.map { ExactText($0.text) }), Set(wanted.filter(\.isParsed).map(\.text)))
         return { [cells] index in
             let text = cells.texts[index]
-            return exact.contains(text.text)
+            return exact.contains(ExactText(text.text))
                 || text.locale.isParsed && text.locale.ancestry.dropLast().contains(where: wider.contains)
         }
     }
@@ -130,7 +131,7 @@ extension CubeFilter {
     /// The offset of each cell's zone; that which was sent if PostgreSQL does not know the zone. Nil if an import knew
     /// neither.
     var offsets: [Int64?] {
-        let known = matches(cells.zones) { zones[cells.texts[$0].text] }
+        let known = matches(cells.zones) { zones[ExactText(cells.texts[$0].text)] }
         return cells.zones.indices.map { cell in
             if let offset = known[cell] { return offset }
             return cells.offsets[cell] == Device.noTimeZoneOffset ? nil : Int64(cells.offsets[cell])

@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -97,7 +98,7 @@ extension CubeQuery {
         let rows = sums.filter { $0.value > 0 }.map { key, count in
             let name = cells.texts[Int(key[0])].text
             return (
-                name: name == Device.noTimeZone ? nil : name, isUnknown: view.zones[name] == nil,
+                name: name == Device.noTimeZone ? nil : name, isUnknown: view.zones[ExactText(name)] == nil,
                 offset: key[1] == Device.noTimeZoneOffset ? nil : key[1], count: count
             )
         }

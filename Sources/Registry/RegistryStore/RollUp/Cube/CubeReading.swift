@@ -1,3 +1,4 @@
+import Basics
 import PostgresClient
 import PushRegistry
 
@@ -183,7 +184,14 @@ struct CubeView: Sendable {
     var late: [Int32: [AppCube.Row]] = [:]
     let moment: AudienceMoment
     /// The present offsets of the zones that PostgreSQL knows and that installations of the app have, in seconds.
-    let zones: [String: Int64]
+    let zones: [ExactText: Int64]
+
+    fileprivate init(
+        cube: AppCube, late: [Int32: [AppCube.Row]], moment: AudienceMoment, zones: [String: Int64]
+    ) {
+        (self.cube, self.late, self.moment) = (cube, late, moment)
+        self.zones = Dictionary(uniqueKeysWithValues: zones.map { (ExactText($0), $1) })
+    }
 
     var cells: CubeCells { cube.cells }
 
