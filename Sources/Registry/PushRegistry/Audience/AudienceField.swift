@@ -1,3 +1,5 @@
+import Basics
+
 /// The fields of an installation that a filter can test, by their API names.
 public enum AudienceField: String, CaseIterable, Hashable, Sendable {
     case provider, locale, language, region, timeZone, utcOffset, systemName, osVersion, appVersion, deviceModel
