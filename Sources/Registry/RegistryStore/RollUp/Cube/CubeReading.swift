@@ -186,8 +186,8 @@ struct CubeView: Sendable {
     /// The present offsets of the zones that PostgreSQL knows and that installations of the app have, in seconds.
     let zones: [ExactText: Int64]
 
-    fileprivate init(
-        cube: AppCube, late: [Int32: [AppCube.Row]], moment: AudienceMoment, zones: [String: Int64]
+    init(
+        cube: AppCube, late: [Int32: [AppCube.Row]] = [:], moment: AudienceMoment, zones: [String: Int64]
     ) {
         (self.cube, self.late, self.moment) = (cube, late, moment)
         self.zones = Dictionary(uniqueKeysWithValues: zones.map { (ExactText($0), $1) })
