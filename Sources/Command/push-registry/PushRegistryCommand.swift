@@ -38,7 +38,9 @@ struct PushRegistryCommand: AsyncParsableCommand {
                 } else {
                     try command.run()
                 }
-            } catch let error where !(error is ExitCode || error is CleanExit) {
+            } catch let error as ExitCode {
+                throw error
+            } catch let error where error is ValidationError || exitCode(for: error) == .failure {
                 throw refusal(message(for: error), exitCode(for: error))
             }
         } catch {
