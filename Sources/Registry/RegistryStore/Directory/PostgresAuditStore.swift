@@ -10,7 +10,7 @@ public struct PostgresAuditStore: AuditStore {
     }
 
     public func record(_ entry: AuditEntry, of app: AppNumber) async throws {
-        try await storing { _ = try await postgres.executePatiently(AuditStatements.add(entry, of: app)) }
+        try await storing { _ = try await postgres.execute([AuditStatements.add(entry, of: app)], .alone) }
     }
 
     public func entries(
