@@ -8,14 +8,16 @@ typealias Outcome = Result<RegistrationOutcome, any Error>
 extension StoreUnderTest {
     /// Writes all of them as one batch, in this order, and returns each one's outcome.
     ///
-    /// - Parameter change: what others do between the reads and the write.
+    /// - Parameters:
+    ///   - patience: for locks of others.
+    ///   - change: what others do between the reads and the write.
     func writeInOneBatch(
-        _ registrations: [Registration], after change: () async throws -> Void = {}
+        _ registrations: [Registration], _ patience: LockPatience = .batch, after change: () async throws -> Void = {}
     ) async throws -> [Outcome] {
         let writer = RegistrationWriter(postgres: pool, cells: resources.cells)
         let batch = try await writer.lookingForTokens(find(registrations))
         try await change()
-        return try await writer.write(batch, .batch)
+        return try await writer.write(batch, patience)
     }
 
     /// Looks up all of them, and returns those that must be written.
