@@ -71,6 +71,12 @@ struct AppRemovalTests {
             await #expect(throws: AppIsBeingDeleted.self) {
                 try await audit.record(.ofTest(.userErased), of: AppNumber(4_711))
             }
+            await #expect(throws: AppIsBeingDeleted.self) {
+                _ = try await PostgresSegmentStore(postgres: stores.postgres).put(
+                    SegmentName("s"), filter: "{}", description: nil, uses: [], topics: [], in: AppNumber(4_711),
+                    recording: .ofTest(.segmentSaved)
+                ) { _, _ in }
+            }
         }
     }
 

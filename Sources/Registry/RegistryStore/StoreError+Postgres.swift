@@ -41,24 +41,21 @@ package func storing<Value, Refusal: Error>(
     refusing: Refusal.Type = StoreError.self, _ body: () async throws -> Value
 ) async throws -> Value {
     do {
-        return try await body()
-    } catch let refusal as Refusal {
-        throw refusal
-    } catch let deleted as AppIsBeingDeleted {
-        throw deleted
-    } catch let error as PostgresError where error.isOfDeletedApp {
-        throw AppIsBeingDeleted()
+        return try await storingDecision(body)
+    } catch let error where error is Refusal || error is AppIsBeingDeleted {
+        throw error
     } catch {
         throw StoreError(error)
     }
 }
 
-/// Runs `body`, which lets its caller decide. An error of the database is thrown as a `StoreError`, others as
-/// themselves.
+/// Runs `body`, which lets its caller decide. An error of the database is thrown as a `StoreError` or
+/// `AppIsBeingDeleted`, others as themselves.
 func storingDecision<Value>(_ body: () async throws -> Value) async throws -> Value {
     do {
         return try await body()
     } catch let error as PostgresError {
+        if error.isOfDeletedApp { throw AppIsBeingDeleted() }
         throw StoreError(error)
     } catch let error as PostgresDecodeError {
         throw StoreError(error)
