@@ -70,7 +70,7 @@ extension AppsCommand.Policy {
             if !replace || known.unusable[id] == nil { _ = try known.app(app) }
             let replace = replace
             return try await directory.change(id) { stored in
-                guard let stored else { throw refusal("The app was deleted meanwhile.") }
+                guard let stored else { throw AppIsBeingDeleted() }
                 let present = replace ? try? stored.policy.get() : try stored.policy.get()
                 let policy = try PolicyConsole.policy(
                     text, of: id, replacing: present, keepsAbsentMembers: !replace)

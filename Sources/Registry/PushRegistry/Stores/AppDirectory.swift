@@ -87,7 +87,9 @@ public struct PolicyChange: Sendable {
     public init(_ policy: AppPolicy, _ entry: AuditEntry?) { (self.policy, self.entry) = (policy, entry) }
 }
 
-/// The app is being deleted, so that it cannot change.
-public struct AppIsBeingDeleted: Error {
+/// The app is being deleted, or was since the call began: to every call but those that report this, it does not exist.
+public struct AppIsBeingDeleted: Error, CustomStringConvertible {
     public init() {}
+
+    public var description: String { "The app is being deleted." }
 }
