@@ -7,19 +7,10 @@ extension EndToEnd {
         @Test func feed_isOldestFirst_andContinuesAtACursor() async throws {
             let app = try await RegistryApp.make()
             for name in ["a", "b", "c"] { _ = try await app.put(name) }
-            var first: [JSON] = []
-            try await eventually("the feed shows two changes") {
-                first = try await app.changes("?limit=2")
-                return first.count == 2
-            }
+            let first = try await app.changes("?limit=2") { $0.count == 2 }
             #expect(first.map { $0["installId"] } == ["a", "b"])
             let cursor = try #require(first.last?["cursor"].string)
-            // An event waits for older transactions, also those of other apps.
-            var second: [JSON] = []
-            try await eventually("the third change is shown") {
-                second = try await app.changes("?after=\(cursor)")
-                return !second.isEmpty
-            }
+            let second = try await app.changes("?after=\(cursor)") { !$0.isEmpty }
             #expect(second.map { $0["installId"] } == ["c"])
             let last = try #require(second.last?["cursor"].string)
             let nothing = try await app.send("GET", "/changes?after=\(last)", by: .role(.sender))
@@ -29,17 +20,13 @@ extension EndToEnd {
         @Test func newReader_beginsAtTheEnd_withAfterLatest() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("old")
-            try await eventually("the change is shown") { try await app.changes("").count == 1 }
+            _ = try await app.changes { $0.count == 1 }
             let latest = try await app.send("GET", "/changes?after=latest", by: .role(.sender))
             let cursor = try #require(latest.json["cursor"].string)
             #expect(latest.status == 200 && latest["X-Cursor"] == cursor && latest.json.object.count == 1)
             #expect(try await app.changes("?after=\(cursor)") == [])
             for name in ["new", "newer"] { _ = try await app.put(name) }
-            var seen: [JSON] = []
-            try await eventually("the later change is shown") {
-                seen = try await app.changes("?after=\(cursor)")
-                return seen.count >= 2
-            }
+            let seen = try await app.changes("?after=\(cursor)") { $0.count >= 2 }
             #expect(seen.map { $0["installId"] } == ["new", "newer"])
         }
 
@@ -63,11 +50,7 @@ extension EndToEnd {
             let app = try await RegistryApp.make()
             let other = try await RegistryApp.make()
             _ = try await app.put("phone")
-            var seen: [JSON] = []
-            try await eventually("the change is shown") {
-                seen = try await app.changes("")
-                return !seen.isEmpty
-            }
+            let seen = try await app.changes { !$0.isEmpty }
             let cursor = try #require(seen.last?["cursor"].string)
             #expect(try await app.send("GET", "/changes?after=nonsense").faults == ["after invalid-cursor"])
             #expect(try await other.send("GET", "/changes?after=\(cursor)").faults == ["after invalid-cursor"])
@@ -80,6 +63,16 @@ extension EndToEnd {
 }
 
 extension RegistryApp {
+    /// The events of the feed, once they are enough: an event waits for older transactions, also those of other tests.
+    func changes(_ query: String = "", until areEnough: ([JSON]) -> Bool) async throws -> [JSON] {
+        var events: [JSON] = []
+        try await eventually("the feed shows the events") {
+            events = try await changes(query)
+            return areEnough(events)
+        }
+        return events
+    }
+
     fileprivate func changes(_ query: String) async throws -> [JSON] {
         let response = try await send("GET", "/changes" + query, by: .role(.sender))
         #expect(response.status == 200)

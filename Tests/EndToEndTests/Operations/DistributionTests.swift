@@ -194,7 +194,7 @@ extension EndToEnd {
             try await withDistributedRegistry { registry, workers in
                 let app = try await RegistryApp.make(in: registry)
                 for number in 0..<20 { _ = try await app.put("phone-\(number)", as: "alice") }
-                let before = try await registry.send("GET", app.path + "/changes?limit=100").body
+                let before = try await app.changes("?limit=100") { $0.count == 20 }
                 let place = try await command("apps", "move", app.id, "--json", on: registry)
                 let nodes = workers.map { "\($0.node.host):\($0.node.port)" }
                 let target = try #require(nodes.first { $0 != place["node"].string })
@@ -202,8 +202,8 @@ extension EndToEnd {
                 #expect(moved["node"].string == target && moved["isAlone"] == true)
                 #expect(try await app.put("phone-0", as: "bob").status == 200)
                 #expect(try await app.put("new", as: "alice").status == 201)
-                let after = try await registry.send("GET", app.path + "/changes?limit=100").body
-                #expect(after.starts(with: before) && after.count > before.count)
+                let after = try await app.changes("?limit=100") { $0.count > 21 }
+                #expect(after.starts(with: before))
                 try await app.expectCompleteHistory()
             }
         }

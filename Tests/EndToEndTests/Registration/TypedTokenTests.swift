@@ -259,8 +259,8 @@ extension EndToEnd {
             #expect(try await app.kinds("other") == [])
             #expect(try await app.putToken("voip/-", "v", on: "other").json["tokens"] == 1)
             #expect(try await app.kinds("phone") == ["liveActivityStart"])
-            let changes = try await app.send("GET", "/changes").text
-            #expect(changes.split(separator: "\n").count { $0.contains("tokenMoved") } == 3)
+            let changes = try await app.changes { $0.last?["event"] == "tokenMoved" && $0.last?["reason"] == "voip" }
+            #expect(changes.count { $0["event"] == "tokenMoved" } == 3)
             try await app.expectCompleteHistory()
             try await app.expectIntact()
         }

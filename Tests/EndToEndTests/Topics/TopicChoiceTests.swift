@@ -134,14 +134,7 @@ extension EndToEnd {
             #expect(receipt["topics"] == 2 && receipt["installations"] == 1)
             #expect(try await app.userChoices("alice") == "news+default offers-default security+default")
             #expect(try await app.send("DELETE", "/users/alice").json["topics"] == 0)
-            // The feed waits for older transactions, also for those of other tests.
-            var left: [JSON] = []
-            try await eventually("the feed has all changes of topics") {
-                left = try await app.send("GET", "/changes").text.split(separator: "\n").map {
-                    try JSON(parsing: $0.utf8)
-                }
-                return left.count { $0["event"] == "topicsChanged" } == 4
-            }
+            let left = try await app.changes { events in events.count { $0["event"] == "topicsChanged" } == 4 }
             #expect(left.allSatisfy { $0["userId"] == .null && $0["previousUserId"] == .null })
             #expect(left.allSatisfy { $0["topics"] == .null || $0["topics"] == [] })
             try await app.expectIntact()
