@@ -146,6 +146,24 @@ struct FeedbackOutageTests {
         try await stores.expectIntact()
     }
 
+    /// R6: it got no pushes before the outage.
+    @Test func restore_leavesWhoWasLoggedOutBeforeTheVerdict() async throws {
+        for (number, user) in ["alice", "bob", nil, "carol"].enumerated() {
+            try await stores.register("phone-\(number)", token: token(number), as: user)
+        }
+        for number in [0, 2] { try await stores.logOut("phone-\(number)") }
+        try await stores.logOut("phone-3", keepsAnonymous: true)
+        try await stores.waitTwoDays()
+        let began = Timestamp(microseconds: 0)
+        #expect(try await report(0..<4, to: stores.app, stores)[.unregistered] == 4)
+        #expect(try await stores.repair(.restore(since: began), isDryRun: true) == 2)
+        #expect(try await stores.repair(.restore(since: began)) == 2)
+        #expect(
+            try await stores.column("SELECT install_id FROM installation WHERE state = 'active' ORDER BY 1")
+                == ["phone-1", "phone-3"])
+        try await stores.expectIntact()
+    }
+
     /// Senders write the breaker's row all the time.
     @Test func release_waitsForTheBreaker() async throws {
         try await register(2, stores)

@@ -44,6 +44,26 @@ struct ImporterTests {
         try await stores.expectIntact()
     }
 
+    /// R7: a session that ended on an installation stays ended there, also if nothing is left of the installation.
+    @Test func line_isSkipped_ifItsUserWasLoggedOutOfTheInstallation() async throws {
+        let lines = [
+            try line("session", token: "aaaaaaaaaaaaaaaa", user: "alice", session: "s"),
+            try line("before", token: "bbbbbbbbbbbbbbbb", user: "alice", seenAt: "2026-01-01T00:00:00Z"),
+            try line("after", token: "cccccccccccccccc", user: "alice", seenAt: "2099-01-01T00:00:00Z"),
+        ]
+        for line in lines {
+            let (id, token) = (line.installID.rawValue, line.token.text)
+            try await stores.register(id, token: token, as: "alice", session: line.session?.id.rawValue)
+            try await stores.logOut(id)
+            try await stores.installations.delete(
+                Deletion(key: stores.key(id), requester: .service, precondition: nil, actor: "service:test"))
+        }
+        let counts = try await load(lines, into: stores)
+        #expect(counts.imported == 1 && counts.skipped == 2)
+        #expect(try await stores.column("SELECT install_id FROM installation") == ["after"])
+        try await stores.expectIntact()
+    }
+
     /// The rows of all tables, without times of the import and without numbers that it draws.
     private func rows(_ stores: TestStores) async throws -> [String] {
         let statements: [PostgresStatement] = [

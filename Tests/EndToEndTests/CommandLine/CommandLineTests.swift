@@ -112,6 +112,7 @@ struct CommandLineTests {
     @Test(arguments: [
         (["dance"], "dance"), (["serve", "--listen"], "--listen"), (["serve", "--listen", ""], "--listen"),
         (["keys", "create", "app"], "--name"),
+        (["keys", "create", "app", "--role", "admin", "--name", String(repeating: "x", count: 257)], "256"),
         (["serve", "--event-loops", "0"], "event loops"), (["serve", "--log-level", "loud"], "loud"),
         (["serve", "--log-format", "xml"], "xml"),
     ])

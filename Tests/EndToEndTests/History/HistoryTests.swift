@@ -49,6 +49,9 @@ extension EndToEnd {
             #expect(!response.text.contains(token))
             let unknown = try await app.send("POST", "/tokens/history", ["token": "ffffffffffffffff"])
             #expect(unknown.json == ["events": [], "next": .null])
+            let misspelt = try await app.send(
+                "POST", "/tokens/history", ["token": .string(token), "providr": "fcm"])
+            #expect(misspelt.status == 400 && misspelt.json["errors"][0]["pointer"] == "/providr")
         }
 
         /// The event of a rotation contains the new token, but belongs to the history of the old one, too.

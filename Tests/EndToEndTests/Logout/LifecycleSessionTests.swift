@@ -69,6 +69,15 @@ extension EndToEnd {
             #expect(try await app.put("phone", as: "bob", session: "shared").code == "session-ended")
         }
 
+        /// The session would end as well.
+        @Test func userLogout_refusesAMisspeltMember() async throws {
+            let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "alice", session: "kept")
+            let response = try await app.send("POST", "/users/alice/logout", ["exceptSessionID": "kept"])
+            #expect(response.status == 400 && response.json["errors"][0]["pointer"] == "/exceptSessionID")
+            #expect(try await app.installations(of: "alice") == ["phone"])
+        }
+
         @Test func userLogout_keepsOneSession_andRefusesOlderCredentials() async throws {
             let app = try await RegistryApp.make(policy: UserJWT.policy)
             for session in ["kept", "other"] {

@@ -118,6 +118,14 @@ extension TestStores {
                 actor: "service:test", sha256: Self.sha256))
     }
 
+    /// As the app's back end.
+    func logOut(_ installID: String, keepsAnonymous: Bool = false) async throws {
+        let logout = Logout(
+            key: try key(installID), requester: .service, keepsAnonymous: keepsAnonymous, precondition: nil,
+            actor: "service:test")
+        _ = try await postgres.withTransaction { try await Logout.write([logout], .alone, $0) }
+    }
+
     /// Lets two days go by since the installations were seen last.
     func waitTwoDays() async throws {
         _ = try await sql(

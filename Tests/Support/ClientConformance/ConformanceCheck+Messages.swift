@@ -35,6 +35,24 @@ extension ConformanceCheck {
             }
             try expect(rows.first { $0["topic"] == "news" }?["subscribed"], .boolean(false), "news")
         },
+        ConformanceCheck("without an owner, choices and delivery key end when another installation takes the token") {
+            registry in
+            try await registry.target.define(topic: "news", locked: false)
+            let (key, other) = (registry.target.key, "other-\(registry.id)")
+            let first = try await registry.register(
+                registry.id, registry.body(registry.id, topics: ["news": true]), by: key)
+            let token = registry.token(registry.id)
+            try expect(
+                try await registry.register(other, registry.body(other, token: token), by: key), 201, nil, "takeover")
+            try expect(try await registry.notifications(by: first.deliveryKey), 401, nil, "fetch")
+            _ = try await registry.register(
+                registry.id, registry.body(registry.id, token: registry.token("next")), by: key)
+            let response = try await registry.send("GET", "installations/\(registry.id)/topics", by: key)
+            guard case .array(let rows)? = response.json["topics"] else {
+                throw ConformanceFailure(description: "no topics")
+            }
+            try expect(rows.first { $0["topic"] == "news" }?["subscribed"], .boolean(false), "news")
+        },
     ]
 
     static let notifications = [
@@ -72,6 +90,17 @@ extension ConformanceCheck {
                 try expect(gone.json["first"], .integer(1), "first")
                 try expect(gone.json["last"], .integer(1), "last")
             }
+        },
+        ConformanceCheck("what was acknowledged is no gap") { registry in
+            let user = "alice-\(registry.id)"
+            let alice = try await registry.target.credential(user: user)
+            let key = try await registry.register(registry.id, by: alice).deliveryKey
+            for number in 1...102 { try await registry.target.notify(user: user, payload: .integer(Int64(number))) }
+            try expect(try await registry.notifications(by: key), 410, "notifications-gone", "before")
+            try expect(try await registry.notifications("after=2", by: key), 200, nil, "acknowledgement")
+            let again = try await registry.notifications(by: key)
+            try expect(again, 200, nil, "after that")
+            try expect(numbers(again).first, 3, "first")
         },
         ConformanceCheck("the delivery key ends with the logout") { registry in
             let alice = try await registry.target.credential(user: "alice-\(registry.id)")

@@ -108,8 +108,9 @@ extension ConformanceCheck {
         },
         ConformanceCheck("If-Match on an unknown installation is 412") { registry in
             let alice = try await registry.target.credential(user: "alice")
-            try expect(
-                try await registry.register(registry.id, by: alice, ifMatch: "\"7\""), 412, "outdated", "refusal")
+            let refusal = try await registry.register(registry.id, by: alice, ifMatch: "\"7\"")
+            try expect(refusal, 412, "outdated", "refusal")
+            try expect(refusal.json["generation"], nil, "generation")
         },
         ConformanceCheck("a missing or bad credential is 401") { registry in
             let path = "installations/\(registry.id)"
@@ -207,6 +208,17 @@ extension ConformanceCheck {
             try expect(late, 200, nil, "logout")
             try expect(late.json["status"], "outdated", "status")
             try expect(try await registry.record(registry.id, by: bob).json["state"], "active", "state")
+        },
+        ConformanceCheck("a late logout does not end the session in which the token has changed since") { registry in
+            for session in ["s-\(registry.id)", nil] {
+                let alice = try await registry.target.credential(user: "alice", session: session, age: 60)
+                let first = try await registry.register(registry.id, by: alice)
+                let rotated = registry.body(registry.id, token: registry.token(session ?? "none"))
+                _ = try await registry.register(registry.id, rotated, by: alice)
+                let late = try await registry.logOut(registry.id, by: alice, ifMatch: first.fields["etag"])
+                try expect(late.json["status"], "outdated", "status")
+                try expect(try await registry.register(registry.id, by: alice), 200, nil, "registration")
+            }
         },
         ConformanceCheck("an expired credential still logs out") { registry in
             let session = "s-\(registry.id)"

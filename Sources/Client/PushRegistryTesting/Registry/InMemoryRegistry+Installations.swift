@@ -93,8 +93,11 @@ extension InMemoryRegistry {
     }
 
     private func supersede(_ id: String) {
-        installations[id]?.change(to: nil, .superseded, generation: nextGeneration())
-        installations[id]?.token = nil
+        guard var former = installations[id] else { return }
+        former.change(to: nil, .superseded, generation: nextGeneration())
+        // Also of one without an owner.
+        (former.token, former.topics, former.inbox) = (nil, [:], Inbox())
+        installations[id] = former
     }
 
     func checkPrecondition(_ call: Call, _ installation: Installation?, mayRead: Bool) throws(Refusal) {
@@ -102,7 +105,7 @@ extension InMemoryRegistry {
         guard field == "*" || field.hasPrefix("\"") && field.hasSuffix("\"") else {
             throw Refusal(400, "invalid-header")
         }
-        guard let installation else { throw Refusal(412, "outdated", mayRead ? ["generation": 0] : [:]) }
+        guard let installation else { throw Refusal(412, "outdated") }
         guard field != "*", field != installation.eTag else { return }
         guard mayRead else { throw Refusal(412, "outdated") }
         throw Refusal(
@@ -156,13 +159,15 @@ extension InMemoryRegistry {
         let isCurrent = field.map { $0 == installation.eTag || $0 == "*" } ?? true
         switch caller {
         case .user(let token):
-            end(token, at: call.installID)
             guard installation.owner?.user == token.sub else {
+                end(token, at: call.installID)
                 return loggedOut(call.installID, installation.owner == nil ? "alreadyLoggedOut" : "outdated", caller)
             }
-            guard isCurrent, token.sid == nil || installation.owner?.session == token.sid,
-                token.sid != nil || token.iat >= installation.boundAt
-            else { return loggedOut(call.installID, "outdated", caller) }
+            let isOfSession = token.sid == nil || installation.owner?.session == token.sid
+            // A late logout does not end the session that the installation is in now.
+            let isOutdated = !isCurrent || token.sid == nil && token.iat < installation.boundAt
+            if !isOfSession || !isOutdated { end(token, at: call.installID) }
+            guard isOfSession, !isOutdated else { return loggedOut(call.installID, "outdated", caller) }
         case .nobody:
             // An owned installation needs its delivery key, and one that has ended is not accepted for any.
             guard call.deliveryKey.map({ $0 == installation.inbox.key }) ?? (installation.owner == nil) else {

@@ -51,6 +51,7 @@ extension InMemoryRegistry {
         let epoch = UUID().uuidString.prefix(8).lowercased()
         let key = "prd_\(UUID().uuidString)"
         var last: Int64 = 0
+        var acknowledged: Int64 = 0
         /// The highest number that was dropped because too many waited.
         var dropped: Int64 = 0
         var items: [Item] = []

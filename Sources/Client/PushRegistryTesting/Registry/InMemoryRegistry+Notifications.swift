@@ -44,12 +44,13 @@ extension InMemoryRegistry {
         else { throw Refusal(400, "invalid-parameter") }
         inbox.items.removeAll { $0.expiresAt <= clock.now }
         let isOtherEpoch = call.query("epoch").map { $0 != inbox.epoch } ?? false
-        guard !isOtherEpoch, after <= inbox.last, after >= inbox.dropped else {
+        guard !isOtherEpoch, after <= inbox.last, max(after, inbox.acknowledged) >= inbox.dropped else {
             let first = inbox.items.first?.number ?? inbox.last + 1
             throw Refusal(
                 410, "notifications-gone",
                 ["epoch": .string(inbox.epoch), "first": .integer(first), "last": .integer(inbox.last)])
         }
+        inbox.acknowledged = max(after, inbox.acknowledged)
         inbox.items.removeAll { $0.number <= after }
         installations[call.installID]?.inbox = inbox
         let page = inbox.items.prefix(limit)

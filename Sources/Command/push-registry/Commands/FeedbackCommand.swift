@@ -29,7 +29,7 @@ struct FeedbackCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Make active what feedback has unregistered, and what the breaker holds.",
             usage: "push-registry feedback restore <app> <provider> --since <time> [--json] [<options>]",
-            discussion: "What registered, moved or was logged out since is left alone.")
+            discussion: "What registered or moved since, or was logged out since or before, is left alone.")
         @OptionGroup var repair: RepairOptions
         @Option(help: "When the outage began, such as 2026-09-01T14:00:00Z.") var since: String
 

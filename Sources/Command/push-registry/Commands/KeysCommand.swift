@@ -47,6 +47,9 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             let roles = try Set(role.map(asRole))
             guard !roles.isEmpty else { throw ValidationError("A key requires at least one --role.") }
+            guard name.unicodeScalars.count <= Device.textScalarsMax else {
+                throw ValidationError("--name has at most \(Device.textScalarsMax) characters.")
+            }
             let expiresAt = try expiresAt.map { text in
                 guard let time = Timestamp(text), time > .now() else {
                     throw ValidationError("--expires-at must be an RFC 3339 time in the future.")

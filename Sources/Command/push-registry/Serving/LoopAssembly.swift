@@ -47,8 +47,9 @@ struct LoopAssembly: Service, CustomStringConvertible {
     static func connections(_ settings: Settings, isDistributed: Bool) -> ClosedRange<Int> {
         let limits = loopLimits(isDistributed: isDistributed)
         let perLoopMax = limits.connectionsMax + settings.audiences.limits.pool.connectionsMax
-        // One to fold counts, one for the gauges, and for a while one to create partitions or to delete an app.
-        return settings.eventLoops * limits.connectionsMin...settings.eventLoops * perLoopMax + 3
+        // One to fold counts, one for the gauges, and for a while those that delete apps or create partitions.
+        let others = 2 + AppRemoval.appsMax
+        return settings.eventLoops * limits.connectionsMin...settings.eventLoops * perLoopMax + others
     }
 
     private struct LoopParts: Sendable {

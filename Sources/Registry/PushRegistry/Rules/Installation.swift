@@ -50,6 +50,10 @@ public struct Installation: Hashable, Sendable {
         (self.snapshotDigest, self.fingerprint) = (snapshotDigest, fingerprint)
     }
 
+    /// Whether a logout or the end of a session has ended its binding since it registered last. It may be active as
+    /// anonymous since. Every registration by which an epoch begins has the epoch's generation.
+    var isLoggedOut: Bool { epoch > registrationGeneration }
+
     /// Another epoch of notifications begins with the present generation: the owner has changed, was logged out, or
     /// lost the token to another installation.
     mutating func beginEpoch() {

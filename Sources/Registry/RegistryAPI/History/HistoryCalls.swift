@@ -31,7 +31,9 @@ extension RegistryService {
         ) { request, call in
             let body = try request.jsonBody()
             let page = try PageRequest(request) { EventCursor($0, of: call.app.number) }
-            let token = try await parsing(body.count) { try JSONObject.read(body) { $0.token().token } }
+            let token = try await parsing(body.count) {
+                try JSONObject.read(body, members: ["token", "provider"]) { $0.token().token }
+            }
             let address = TokenAddress(token, of: call.app.number)
             return .json(
                 JSONWriter(try await events.events(of: address, before: page.after, limit: page.limit)))

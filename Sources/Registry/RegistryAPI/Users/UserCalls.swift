@@ -67,7 +67,7 @@ extension RegistryService {
 enum UserLogoutBody {
     static func exceptedSession(_ body: [UInt8]) throws -> SessionID? {
         guard !body.isEmpty else { return nil }
-        return try JSONObject.read(body) { root -> SessionID?? in
+        return try JSONObject.read(body, members: ["exceptSessionId"]) { root -> SessionID?? in
             guard let text = root.string("exceptSessionId", scalarsMax: 128) else { return .some(nil) }
             return root.parsed("exceptSessionId") { () throws(InvalidValue) in try SessionID(text) }
         }

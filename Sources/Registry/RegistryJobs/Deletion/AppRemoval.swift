@@ -10,6 +10,9 @@ public struct AppRemoval: Sendable {
     /// The rows of one transaction.
     private static let batchRows: Int64 = 2_000
     private static let attemptsMax = 100
+    /// Apps that a service deletes at the same time, each on a connection. A large one, or one with a locked row, does
+    /// not delay the others.
+    public static let appsMax = 2
 
     private let configuration: PostgresConfiguration
     private let batch: Int64
@@ -24,7 +27,16 @@ public struct AppRemoval: Sendable {
     /// - Parameters:
     ///   - postgres: finds the apps.
     ///   - failed: called with an error.
-    public func run(noticing postgres: PostgresClient, failed: @Sendable (any Error) -> Void) async {
+    public func run(noticing postgres: PostgresClient, failed: @escaping @Sendable (any Error) -> Void) async {
+        // The lock of an app makes the others go on to the next one.
+        await withDiscardingTaskGroup { group in
+            for _ in 0..<Self.appsMax {
+                group.addTask { await removeOneByOne(noticing: postgres, failed: failed) }
+            }
+        }
+    }
+
+    private func removeOneByOne(noticing postgres: PostgresClient, failed: @Sendable (any Error) -> Void) async {
         while !Task.isCancelled {
             do {
                 for row in try await postgres.execute(AppRemovalStatements.pending()) {

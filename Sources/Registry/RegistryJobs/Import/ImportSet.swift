@@ -138,21 +138,28 @@ extension ImportSet {
     ) throws -> (tombstones: Tombstones, choices: [UserID: TopicChoices]) {
         var guards = RegistrationGuards(in: app)
         for row in rows {
-            if let owner = row.owner, let digest = row.userSHA256 { guards.add(owner, digest, on: nil) }
+            if let owner = row.owner, let digest = row.userSHA256 { guards.add(owner, digest, on: row.key(in: app)) }
         }
         guard !guards.users.isEmpty else { return (Tombstones(), [:]) }
         _ = try session.execute(guards.lock)
         return try guards.decode(guards.reads.map { try session.execute($0) }[...])
     }
 
-    /// Whether the line's user was logged out everywhere or erased after the line's time, or its session was ended. A
-    /// line without a time counts as older than every logout.
+    /// Whether the line's user was logged out, everywhere or of the installation, or erased after the line's time, or
+    /// its session was ended. A line without a time counts as older than every logout.
     private func isRefused(_ row: ImportedRow, by tombstones: Tombstones, at now: Timestamp) -> Bool {
         guard let owner = row.owner else { return false }
-        let ended = owner.session.flatMap { tombstones.endedSessions[.init(app: app, sessionID: $0.id)] }
-        guard ended == nil else { return true }
-        guard let logout = tombstones.users[.init(app: app, userID: owner.userID)] else { return false }
-        return row.installation.lastSeenAt.map { logout.time > min($0, now) } ?? true
+        func logout(of session: SessionID?) -> Timestamp? {
+            tombstones.installations[.init(key: row.key(in: app), userID: owner.userID, sessionID: session)]
+        }
+        if let session = owner.session?.id {
+            let ended = tombstones.endedSessions[.init(app: app, sessionID: session)]
+            if ended != nil || logout(of: session) != nil { return true }
+        }
+        let logouts = [logout(of: nil), tombstones.users[.init(app: app, userID: owner.userID)]?.time]
+        return logouts.compactMap(\.self).contains { logout in
+            row.installation.lastSeenAt.map { logout > min($0, now) } ?? true
+        }
     }
 }
 

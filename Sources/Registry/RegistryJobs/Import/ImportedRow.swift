@@ -26,6 +26,8 @@ final class ImportedRow: Sendable {
 
     var owner: Owner? { installation.userID.map { Owner(userID: $0, session: installation.session) } }
 
+    func key(in app: AppNumber) -> InstallationKey { InstallationKey(app: app, installID: id) }
+
     func address(in app: AppNumber) -> TokenAddress {
         TokenAddress(app: app, provider: installation.token.provider, sha256: tokenSHA256)
     }

@@ -75,10 +75,31 @@ enum FeedbackBreakerStatements {
         SELECT count(*)
         FROM unnest($3::text[], $4::bigint[]) AS k (install_id, generation)
         CROSS JOIN LATERAL (
-            SELECT generation, provider FROM installation
+            SELECT generation, provider, state, epoch, registration_generation FROM installation
             WHERE app_id = $1 AND install_id = k.install_id OFFSET 0) AS i
         WHERE i.generation = k.generation AND i.provider = $2::text::provider
+            AND (i.state <> 'unregistered' OR i.epoch <= i.registration_generation OR \(sql: wasActive))
         """)
+
+    /// POST …/feedback/restore: the installations `$2` that were logged out since they registered, and were active
+    /// before the event with the generation `$3`.
+    static let keptAnonymous = PreparedSQL(
+        """
+        SELECT k.install_id
+        FROM unnest($2::text[], $3::bigint[]) AS k (install_id, generation)
+        CROSS JOIN LATERAL (
+            SELECT epoch, registration_generation FROM installation
+            WHERE app_id = $1 AND install_id = k.install_id OFFSET 0) AS i
+        WHERE i.epoch > i.registration_generation AND \(sql: wasActive)
+        """)
+
+    /// A verdict adds one to the generation.
+    private static let wasActive: PostgresSQL = """
+        EXISTS (
+                SELECT FROM token_event e
+                WHERE e.app_id = $1 AND e.install_id = k.install_id AND e.generation_after = k.generation - 1
+                    AND e.state = 'active')
+        """
 
     /// Begins the counts of providers. Another transaction that does the same makes it fail.
     static let insertSQL = PreparedSQL(

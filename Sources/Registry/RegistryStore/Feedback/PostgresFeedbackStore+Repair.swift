@@ -140,14 +140,20 @@ extension PostgresFeedbackStore {
                     Array(generations.values)))[0].decode(0)
         }
         return try await resources.postgres.withTransaction(attemptsMax: Self.attemptsMax) { transaction in
-            let lock = InstallationStatements.lock(repair.app.rawValue, Array(generations.keys))
-            let results = try await transaction.execute([lock, RegistrationStatements.now()], .alone)
+            let (ids, numbers) = (Array(generations.keys), Array(generations.values))
+            let lock = InstallationStatements.lock(repair.app.rawValue, ids)
+            let kept = FeedbackBreakerStatements.keptAnonymous(repair.app.rawValue, ids, numbers)
+            let results = try await transaction.execute([lock, RegistrationStatements.now(), kept], .alone)
             let moment = try Moment(results[1])
+            let anonymous = Set(try results[2].map { try $0.decode(0, as: String.self) })
             var changes = ChangeSet(in: repair.app, at: moment.time)
             for row in results[0] {
                 let before = try InstallationColumns.decode(row)
-                guard let generation = generations[before.installation.key.installID.rawValue],
-                    let outcome = repair.outcome(for: before.installation, after: generation, at: moment.time)
+                let id = before.installation.key.installID.rawValue
+                guard let generation = generations[id],
+                    let outcome = repair.outcome(
+                        for: before.installation, after: generation, isKeptAnonymous: anonymous.contains(id),
+                        at: moment.time)
                 else { continue }
                 changes.change(before, to: outcome.after)
                 changes.record([outcome.event])

@@ -49,9 +49,9 @@ struct ImportCommand: AsyncParsableCommand {
             notDetermined: not reachable. A timeZone that is no IANA name is no zone, unless the line has a utcOffset.
 
             The import changes no existing data. Existing installations do not change (unchanged). A line is skipped \
-            if another installation holds its token, or if its user was logged out everywhere or erased after the \
-            line's times. So you may import the same file again, for example after an interruption. Imported \
-            installations are active; the first registration of the app replaces their data.
+            if another installation holds its token, or if its user was erased or logged out, everywhere or of the \
+            installation, after the line's times. So you may import the same file again, for example after an \
+            interruption. Imported installations are active; the first registration of the app replaces their data.
 
             Invalid lines are reported in a file (file, line, field and reason, never a token); the others are \
             imported.

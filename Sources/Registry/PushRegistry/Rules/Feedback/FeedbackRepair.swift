@@ -50,14 +50,17 @@ public struct FeedbackRepair: Sendable {
     public func includes(_ heldSince: Timestamp) -> Bool { since.map { heldSince >= $0 } ?? true }
 
     /// The installation after the decision, and its event. Nil if it has changed since: it registered, moved, or was
-    /// logged out.
+    /// logged out. Nil also if a verdict has made it unregistered that had been logged out before, and got no pushes.
     ///
-    /// - Parameter generation: after the event that concerns it.
+    /// - Parameters:
+    ///   - generation: after the event that concerns it.
+    ///   - isKeptAnonymous: whether it stayed active when it was logged out before.
     public func outcome(
-        for present: Installation, after generation: Int64, at now: Timestamp
+        for present: Installation, after generation: Int64, isKeptAnonymous: Bool = false, at now: Timestamp
     ) -> (after: Installation, event: TokenEvent)? {
         guard present.generation == generation, present.provider == provider else { return nil }
         let isRelease = decision == .release
+        guard isRelease || present.state != .unregistered || !present.isLoggedOut || isKeptAnonymous else { return nil }
         let after = present.retired(as: isRelease ? .unregistered : .active, at: now)
         let event = TokenEvent(
             isRelease ? .unregistered : .reactivated, isRelease ? .feedbackBreaker : .feedbackRestored, by: actor,
