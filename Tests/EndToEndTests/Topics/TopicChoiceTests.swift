@@ -137,9 +137,7 @@ extension EndToEnd {
             // The feed waits for older transactions, also for those of other tests.
             var left: [JSON] = []
             try await eventually("the feed has all changes of topics") {
-                left = try await app.send("GET", "/changes").text.split(separator: "\n").map {
-                    try JSON(parsing: $0.utf8)
-                }
+                left = try await app.changes()
                 return left.count { $0["event"] == "topicsChanged" } == 4
             }
             #expect(left.allSatisfy { $0["userId"] == .null && $0["previousUserId"] == .null })
