@@ -14,10 +14,10 @@ extension ConsoleTests {
             let filters = (0..<250).map { _ in random.filter() }
             let written = try await Self.written(filters)
             try #require(written.count == filters.count)
-            #expect(try await Self.written(written) == written)
             for (filter, result) in zip(filters, written) {
                 let before = try Self.meaning(filter)
-                #expect(try Self.meaning(result) == before, "\(filter.text) became \(result.text)")
+                #expect(try Self.meaning(result[0]) == before, "\(filter.text) became \(result[0].text)")
+                #expect(result[1] == result[0], "\(filter.text)")
             }
         }
 
@@ -66,7 +66,7 @@ extension ConsoleTests {
             }
         }
 
-        /// The filters after the page has read and written them.
+        /// Each filter after the page has read and written it, and after it did so again.
         private static func written(_ filters: [JSON]) async throws -> [JSON] {
             try await Console.shared.evaluate(
                 """
@@ -76,7 +76,7 @@ extension ConsoleTests {
                   if (!isComplete(tree)) throw new Error(`incomplete: ${JSON.stringify(filter)}`);
                   return filterOf(tree);
                 };
-                return arguments[0].map(read);
+                return arguments[0].map(read).map((filter) => [filter, read(filter)]);
                 """, .array(filters)
             ).array
         }
