@@ -32,15 +32,15 @@ extension Browser {
             """, .string(text), .string(other))
     }
 
-    /// Holds the responses to requests whose body contains a text, until `releaseResponses` is called. Aborting such a
-    /// request has no effect.
+    /// Holds the responses to requests whose path or body contains a text, until `releaseResponses` is called. Aborting
+    /// such a request has no effect.
     func holdResponses(to text: String) async throws {
         try await run(
             """
             const real = window.fetch;
             window.held = [];
             window.fetch = async (url, {signal, ...options} = {}) => {
-              if (!String(options.body).includes(arguments[0])) return real(url, {signal, ...options});
+              if (!`${url} ${options.body}`.includes(arguments[0])) return real(url, {signal, ...options});
               const response = await real(url, options);
               const text = await response.text();
               await new Promise((release, fail) => window.held.push({release, fail}));

@@ -46,3 +46,10 @@ enum Fleet {
             settings: SampleRegistration.settings(authorizationStatus: status), device: device)
     }
 }
+
+extension RegistryApp {
+    /// The number of an audience.
+    func count(_ body: JSON) async throws -> Int64 {
+        try await send("POST", "/audience/count", body, by: .role(.marketing)).json["count"].integer ?? -1
+    }
+}

@@ -113,6 +113,18 @@ struct Console: Sendable {
         }
     }
 
+    /// Lends a browser that shows a page, such as `operations/keys`, to somebody with a key of an app.
+    func visit<Value: Sendable>(
+        page: String, of app: RegistryApp, as role: RegistryApp.Role, look: Browser.Look = Browser.Look(),
+        expecting expected: [String] = [], _ body: (Browser) async throws -> Value
+    ) async throws -> Value {
+        try await withBrowser(look, expecting: expected) { browser in
+            try await signIn(browser, to: app, key: app.key(role))
+            try await browser.show(page: page)
+            return try await body(browser)
+        }
+    }
+
     /// The text of a new key with the roles of people.
     func everydayKey(of app: RegistryApp) async throws -> String {
         try await newKey(of: app, roles: ["marketing", "sender", "service", "support"]).text

@@ -11,9 +11,8 @@ extension ConsoleTests {
             try await Console.shared.visit("audience") { browser, app in
                 try await browser.edit(["locale": "de", "systemName": "Android"])
                 try await browser.wait(for: Self.settled)
-                let body: JSON = ["filter": ["locale": "de", "systemName": "Android"]]
-                let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
-                #expect(try await browser.text("[data-count=reachable]") == "\(count.integer ?? -1)")
+                let count = try await app.count(["filter": ["locale": "de", "systemName": "Android"]])
+                #expect(try await browser.text("[data-count=reachable]") == "\(count)")
                 try await browser.wait(
                     for: "document.querySelector('.share').textContent.includes('of \(Fleet.count)')")
                 #expect(try await browser.text(".as-of").contains("as of"))
@@ -27,10 +26,9 @@ extension ConsoleTests {
                 try await browser.waitForHeldResponse()
                 try await browser.edit(["locale": "de"])
                 try await browser.wait(for: Self.settled)
-                let body: JSON = ["filter": ["locale": "de"]]
-                let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
+                let count = try await app.count(["filter": ["locale": "de"]])
                 try await browser.releaseResponses()
-                #expect(try await browser.text("[data-count=reachable]") == "\(count.integer ?? -1)")
+                #expect(try await browser.text("[data-count=reachable]") == "\(count)")
             }
         }
 

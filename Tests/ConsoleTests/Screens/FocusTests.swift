@@ -82,10 +82,7 @@ extension ConsoleTests {
         @Test func number_isReadOut() async throws {
             try await Console.shared.visit("audience") { browser, app in
                 try await browser.edit(["locale": "de"])
-                let count =
-                    try await app.send(
-                        "POST", "/audience/count", ["filter": ["locale": "de"]], by: .role(.marketing)
-                    ).json["count"].integer ?? -1
+                let count = try await app.count(["filter": ["locale": "de"]])
                 try await browser.wait(
                     for: "document.querySelector('.numbers [role=status]').textContent === 'Reachable: \(count)'")
             }
@@ -119,9 +116,8 @@ extension ConsoleTests {
         }
 
         @Test func refusedKey_keepsItsNameAndRoles() async throws {
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, key: Console.shared.filled.key(.admin))
-                try await browser.show(page: "operations/keys")
+            let console = try Console.shared
+            try await console.visit(page: "operations/keys", of: console.filled, as: .admin) { browser in
                 try await Self.refuse("POST", in: browser)
                 try await browser.click("New key")
                 try await browser.fill("Name", "reports")
@@ -133,9 +129,8 @@ extension ConsoleTests {
         }
 
         @Test func secret_isNotLostByEscape() async throws {
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, key: Console.shared.filled.key(.admin))
-                try await browser.show(page: "operations/keys")
+            let console = try Console.shared
+            try await console.visit(page: "operations/keys", of: console.filled, as: .admin) { browser in
                 try await browser.click("New key")
                 try await browser.fill("Name", "escape")
                 try await browser.fill("marketing", true)

@@ -82,9 +82,7 @@ extension ConsoleTests {
 
         @Test func formThatIsNotSaved_isNotLeftUnasked() async throws {
             let console = try Console.shared
-            try await console.withBrowser { browser in
-                try await console.signIn(browser, key: console.filled.key(.admin))
-                try await browser.show(page: "operations/policy")
+            try await console.visit(page: "operations/policy", of: console.filled, as: .admin) { browser in
                 try await browser.run("window.asked = 0; window.confirm = () => (asked += 1, false)")
                 #expect(try await !Self.isHeld(browser))
                 try await browser.fill("Grace period", "11")

@@ -35,10 +35,10 @@ extension ConsoleTests {
                     "return new Date(Date.now() - 2 * 86_400_000).toISOString().slice(0, 10)")
                 for include in ["reachable", "active"] {
                     let body: JSON = ["filter": ["locale": "de"], "include": .string(include), "asOf": day]
-                    let count = try await app.send("POST", "/audience/count", body, by: .role(.marketing)).json["count"]
+                    let count = try await app.count(body)
                     try await browser.choose(include, in: ".audience-line select")
                     try await browser.wait(
-                        for: "document.querySelector('details tbody td')?.textContent === '\(count.integer ?? -1)'")
+                        for: "document.querySelector('details tbody td')?.textContent === '\(count)'")
                 }
             }
         }

@@ -15,9 +15,9 @@ extension ConsoleTests {
             device["carrier"] = "=1+1"
             _ = try await app.put("spread", SampleRegistration.make("spread", device: device))
             _ = try await app.put("plain")
-            try await Console.shared.withBrowser(Browser.Look(language: language)) { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
-                try await browser.show(page: "export")
+            try await Console.shared.visit(
+                page: "export", of: app, as: .marketing, look: Browser.Look(language: language)
+            ) { browser in
                 #expect(try await browser.run("return document.querySelectorAll('[value=token]').length") == 0)
                 try await browser.run("document.querySelector('[value=carrier]').click()")
                 try await browser.expectNoViolations("export")
@@ -38,9 +38,7 @@ extension ConsoleTests {
             _ = try await app.put("phone")
             let saved = try await app.send("PUT", "/messages/spring", ["title": "Spring"], by: .role(.sender))
             #expect(saved.status == 201, "\(saved.text)")
-            try await Console.shared.withBrowser(expecting: ["404"]) { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.sender))
-                try await browser.show(page: "export")
+            try await Console.shared.visit(page: "export", of: app, as: .sender, expecting: ["404"]) { browser in
                 try await browser.wait(for: "document.querySelector('datalist option[value=spring]')")
                 try await browser.fill("Message", "none-such")
                 try await browser.click("Download 1 row")

@@ -10,7 +10,7 @@ extension ConsoleTests {
             let denied = SampleRegistration.settings(authorizationStatus: "denied")
             _ = try await app.put("a-phone", as: "alice", session: "s-1")
             _ = try await app.put("a-phone", SampleRegistration.make("a-phone", settings: denied), as: "alice")
-            try await Self.visit(app, as: .support) { browser in
+            try await Console.shared.visit(page: "lookup", of: app, as: .support) { browser in
                 try await Self.look(up: "a-phone", in: browser)
                 try await browser.wait(for: "document.querySelectorAll('.checklist li').length === 3")
                 let conditions = try await browser.run(
@@ -28,7 +28,7 @@ extension ConsoleTests {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             _ = try await app.put("gone", as: "alice")
             _ = try await app.delete("gone")
-            try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
+            try await Console.shared.visit(page: "lookup", of: app, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "gone", in: browser)
                 try await browser.wait(forText: "This installation was deleted. Its history is left.")
                 try await browser.wait(forText: "A call deleted it.")
@@ -41,7 +41,7 @@ extension ConsoleTests {
             _ = try await app.put("first", SampleRegistration.make("first", token: token), as: "alice")
             _ = try await app.put("second", SampleRegistration.make("second", token: token), as: "bob")
             _ = try await app.put("second", as: "bob")
-            try await Self.visit(app, as: .support) { browser in
+            try await Console.shared.visit(page: "lookup", of: app, as: .support) { browser in
                 try await Self.look(up: token.uppercased(), in: browser)
                 try await browser.wait(forText: "No installation has this token now.")
                 #expect(try await browser.texts("tbody th") == ["bob", "alice"])
@@ -61,7 +61,7 @@ extension ConsoleTests {
         @Test func user_leadsToTheInstallations() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             for phone in ["one", "two"] { _ = try await app.put(phone, as: "alice") }
-            try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
+            try await Console.shared.visit(page: "lookup", of: app, as: .support, expecting: ["404"]) { browser in
                 try await Self.look(up: "alice", in: browser)
                 try await browser.wait(forText: "Installations of the user: 2")
                 try await browser.expectNoViolations("a user")
@@ -74,7 +74,9 @@ extension ConsoleTests {
 
         @Test func notFound_saysWhatWasLookedFor() async throws {
             let token = String(repeating: "ab", count: 32)
-            try await Self.visit(Console.shared.filled, as: .support, expecting: ["404"]) { browser in
+            try await Console.shared.visit(
+                page: "lookup", of: Console.shared.filled, as: .support, expecting: ["404"]
+            ) { browser in
                 try await Self.look(up: "no-such-thing", in: browser)
                 try await browser.wait(forText: "has no Installation or User no-such-thing.")
                 try await browser.expectNoViolations("nothing found")
@@ -89,21 +91,13 @@ extension ConsoleTests {
         @Test func newerLookUp_isNotReplacedByALateResponse() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             for phone in ["early", "late"] { _ = try await app.put(phone) }
-            try await Self.visit(app, as: .support, expecting: ["404"]) { browser in
-                try await browser.run(
-                    """
-                    const send = window.fetch;
-                    window.fetch = async (url, options) => {
-                      const response = await send(url, options);
-                      if (url.includes('early')) await new Promise((resolve) => setTimeout(resolve, 600));
-                      else window.hasResponse = true;
-                      return response;
-                    };
-                    """)
+            try await Console.shared.visit(page: "lookup", of: app, as: .support, expecting: ["404"]) { browser in
+                try await browser.holdResponses(to: "early")
                 try await Self.look(up: "early", in: browser)
+                try await browser.waitForHeldResponse()
                 try await Self.look(up: "late", in: browser)
                 try await browser.wait(for: "document.querySelector('.found h2 code')?.textContent === 'late'")
-                try await browser.run("await new Promise((resolve) => setTimeout(resolve, 900))")
+                try await browser.releaseResponses()
                 #expect(try await browser.text(".found h2 code") == "late")
             }
         }
@@ -116,7 +110,7 @@ extension ConsoleTests {
                 device[name] = .string(hostile)
             }
             _ = try await app.put("hostile", SampleRegistration.make("hostile", device: device), as: "<b>'\"")
-            try await Self.visit(app, as: .support) { browser in
+            try await Console.shared.visit(page: "lookup", of: app, as: .support) { browser in
                 try await Self.look(up: "hostile", in: browser)
                 try await browser.wait(forText: "First registration.")
                 try await browser.run("document.querySelectorAll('details').forEach((each) => each.open = true)")
@@ -124,17 +118,6 @@ extension ConsoleTests {
                 let page = try await Self.page(of: browser)
                 #expect(page.contains("<img src=x onerror=alert(1)>") && page.contains("U+202E"))
                 #expect(!page.contains("\u{202E}") && !page.contains("\u{200B}"))
-            }
-        }
-
-        private static func visit(
-            _ app: RegistryApp, as role: RegistryApp.Role, expecting: [String] = [],
-            _ body: (Browser) async throws -> Void
-        ) async throws {
-            try await Console.shared.withBrowser(expecting: expecting) { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(role))
-                try await browser.show(page: "lookup")
-                try await body(browser)
             }
         }
 

@@ -7,9 +7,7 @@ extension ConsoleTests {
     struct MessageScreenTests {
         @Test func funnel_isShownAsAWhole_byPlatform_andOverTime() async throws {
             let app = try await Self.appWithCampaign()
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
-                try await browser.show(page: "messages")
+            try await Console.shared.visit(page: "messages", of: app, as: .marketing) { browser in
                 try await browser.wait(forText: "Spring <b>")
                 try await browser.expectNoViolations("messages")
                 try await browser.click("Spring")
@@ -33,9 +31,7 @@ extension ConsoleTests {
         @Test func messageThatNobodyGot_saysSo() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             _ = try await app.send("PUT", "/messages/quiet", [:], by: .role(.sender))
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
-                try await browser.show(page: "messages/quiet")
+            try await Console.shared.visit(page: "messages/quiet", of: app, as: .marketing) { browser in
                 try await browser.wait(forText: "No recipients have been exported yet")
                 try await browser.expectNoViolations("a message that was not handed out")
             }
@@ -44,9 +40,7 @@ extension ConsoleTests {
         @Test(arguments: [false, true])
         func groups_stayThoseOfTheNewestField(failing: Bool) async throws {
             let app = try await Self.appWithCampaign()
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.marketing))
-                try await browser.show(page: "messages/spring")
+            try await Console.shared.visit(page: "messages/spring", of: app, as: .marketing) { browser in
                 try await browser.wait(for: "document.querySelectorAll('tbody tr').length > 1")
                 try await browser.holdResponses(to: "\"locale\"")
                 try await browser.fill("By", "locale")

@@ -8,9 +8,7 @@ extension ConsoleTests {
     struct OperationsTests {
         @Test func newKey_showsItsSecretOnce_andEndsWhenItIsRevoked() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
-                try await browser.show(page: "operations/keys")
+            try await Console.shared.visit(page: "operations/keys", of: app, as: .admin) { browser in
                 try await browser.click("New key")
                 try await browser.expectNoViolations("the form of a key")
                 try await browser.fill("Name", "reports <b>")
@@ -56,9 +54,7 @@ extension ConsoleTests {
                 INSERT INTO cleanup_result (run_id, app_id, active, leaving, refused, stale)
                 SELECT run.id, app.id, 1000, 613, true, 7 FROM run, app WHERE identifier = \(app.id)
                 """)
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
-                try await browser.show(page: "operations/runs")
+            try await Console.shared.visit(page: "operations/runs", of: app, as: .admin) { browser in
                 try await browser.wait(forText: "613 of 1,000 active installations (61.3%) would have been retired")
                 try await browser.wait(forText: "the limit was 20.0%")
                 try await browser.wait(forText: "push-registry cleanup --app \(app.id) --max-share 62%")
@@ -105,9 +101,9 @@ extension ConsoleTests {
             try await report()
             let isGerman = language.hasPrefix("de")
             let words = isGerman ? ["Wiederherstellen", "Zählen", "Freigeben"] : ["Restore", "Count", "Release"]
-            try await Console.shared.withBrowser(Browser.Look(language: language)) { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
-                try await browser.show(page: "operations/health")
+            try await Console.shared.visit(
+                page: "operations/health", of: app, as: .admin, look: Browser.Look(language: language)
+            ) { browser in
                 try await browser.wait(for: "document.querySelectorAll('[data-provider]').length === 1")
                 let held = try await app.send(
                     "POST", "/feedback/release", ["provider": "apns", "dryRun": true], by: .role(.admin))
@@ -152,9 +148,9 @@ extension ConsoleTests {
                 "POST", "/keys", ["name": "<b>Ada</b>", "roles": ["admin"]], by: .text(RunningService.adminKey))
             _ = try await app.send("PATCH", "", ["grace": "P5D", "staleAfter": ["fcm": "P40D"]], by: .role(.admin))
             let isGerman = language.hasPrefix("de")
-            try await Console.shared.withBrowser(Browser.Look(language: language)) { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
-                try await browser.show(page: "operations/changes")
+            try await Console.shared.visit(
+                page: "operations/changes", of: app, as: .admin, look: Browser.Look(language: language)
+            ) { browser in
                 func rows() async throws -> [String] {
                     try await browser.run(
                         "return [...document.querySelectorAll('tbody tr')].map((row) => row.textContent)"

@@ -94,10 +94,8 @@ extension ConsoleTests {
             expecting: [String] = [], _ body: (Browser, RegistryApp) async throws -> Void
         ) async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
-            try await Console.shared.withBrowser(expecting: expecting) { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(.admin))
-                try await browser.show(page: "operations/policy")
-                try await body(browser, app)
+            try await Console.shared.visit(page: "operations/policy", of: app, as: .admin, expecting: expecting) {
+                try await body($0, app)
             }
         }
 

@@ -8,7 +8,7 @@ extension ConsoleTests {
         @Test func topic_isCreated_changedWithItsDifference_andDeleted() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             _ = try await app.put("phone")
-            try await Self.visit(app, as: .marketing) { browser in
+            try await Console.shared.visit(page: "topics", of: app, as: .marketing) { browser in
                 try await browser.wait(forText: "There are no topics yet")
                 try await browser.expectNoViolations("no topics")
                 try await browser.click("New topic")
@@ -60,7 +60,7 @@ extension ConsoleTests {
         @Test func changeOfSomebodyElse_isShownBeforeSaving() async throws {
             let app = try await RegistryApp.make(in: Console.shared.registry)
             _ = try await app.send("PUT", "/topics/news", ["name": "News", "default": "in"], by: .role(.marketing))
-            try await Self.visit(app, as: .marketing) { browser in
+            try await Console.shared.visit(page: "topics", of: app, as: .marketing) { browser in
                 try await browser.click("Edit")
                 try await browser.fill("Category", "Reading")
                 _ = try await app.send(
@@ -76,20 +76,10 @@ extension ConsoleTests {
         }
 
         @Test func reader_seesTopics_butNoWayToChangeThem() async throws {
-            try await Self.visit(Console.shared.filled, as: .support) { browser in
+            try await Console.shared.visit(page: "topics", of: Console.shared.filled, as: .support) { browser in
                 try await browser.wait(forText: "Changes need a key with the role marketing or admin.")
                 #expect(try await browser.run("return document.querySelectorAll('main button').length") == 0)
                 try await browser.expectNoViolations("topics to read")
-            }
-        }
-
-        private static func visit(
-            _ app: RegistryApp, as role: RegistryApp.Role, _ body: (Browser) async throws -> Void
-        ) async throws {
-            try await Console.shared.withBrowser { browser in
-                try await Console.shared.signIn(browser, to: app, key: app.key(role))
-                try await browser.show(page: "topics")
-                try await body(browser)
             }
         }
     }

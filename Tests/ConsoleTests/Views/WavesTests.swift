@@ -75,36 +75,30 @@ extension ConsoleTests {
                 try await browser.fill("Breakdown, World, Trend, Export and Waves count:", "all")
                 try await browser.show(page: "waves")
                 try await browser.wait(forText: "Language and region is German")
-                let count = try await app.send(
-                    "POST", "/audience/count", ["filter": ["locale": "de"], "include": "all"], by: .role(.marketing))
-                let expected = count.json["count"].integer ?? 0
-                try await browser.wait(for: "document.querySelector('.number.small')?.textContent === '\(expected)'")
+                let count = try await app.count(["filter": ["locale": "de"], "include": "all"])
+                try await browser.wait(for: "document.querySelector('.number.small')?.textContent === '\(count)'")
                 #expect(try await browser.run("return location.hash") == "#/waves")
             }
         }
 
         @Test func olderPlan_neverReplacesANewerOne() async throws {
             try await Console.shared.visit("waves") { browser, _ in
-                try await browser.run(
-                    """
-                    const send = window.fetch;
-                    window.fetch = async (url, options) => {
-                      const isOld = String(options?.body).includes('03:03');
-                      const response = await send(url, isOld ? {...options, signal: undefined} : options);
-                      if (isOld) await new Promise((resolve) => setTimeout(resolve, 600));
-                      return response;
-                    };
-                    """)
-                try await Self.plan("03:03", "2099-01-01", in: browser)
-                try await browser.run("await new Promise((resolve) => setTimeout(resolve, 400))")
+                try await browser.holdResponses(to: "03:03")
+                try await Self.fill("03:03", "2099-01-01", in: browser)
+                try await browser.waitForHeldResponse()
                 try await Self.plan("04:04", "2099-01-01", in: browser)
                 try await browser.wait(forText: ":04")
-                try await browser.run("await new Promise((resolve) => setTimeout(resolve, 900))")
+                try await browser.releaseResponses()
                 #expect(try await browser.text("tbody th time").hasSuffix(":04"))
             }
         }
 
         private static func plan(_ time: String, _ date: String, in browser: Browser) async throws {
+            try await fill(time, date, in: browser)
+            try await browser.wait(for: "!document.querySelector('main [aria-busy]')")
+        }
+
+        private static func fill(_ time: String, _ date: String, in browser: Browser) async throws {
             try await browser.run(
                 """
                 document.querySelector('input[type=time]').value = arguments[0];
@@ -112,7 +106,6 @@ extension ConsoleTests {
                 day.value = arguments[1];
                 day.dispatchEvent(new Event('input', {bubbles: true}));
                 """, .string(time), .string(date))
-            try await browser.wait(for: "!document.querySelector('main [aria-busy]')")
         }
     }
 }

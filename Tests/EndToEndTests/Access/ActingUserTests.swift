@@ -4,27 +4,20 @@ import Testing
 extension EndToEnd {
     @Suite("Only a service names users and sessions")
     struct ActingUserTests {
-        @Test(arguments: [
-            [("X-User-Id", "alice")], [("X-Session-Id", "s1")], [("X-Session-Expires-At", "2030-01-01T00:00:00Z")],
-            [("X-User-Id", "")],
-        ])
-        func actingHeaders_areA403_forAClient(fields: [(String, String)]) async throws {
-            let app = try await RegistryApp.make()
-            var request = app.registration("phone", by: .role(.client))
-            request.fields += fields.map { (name: $0.0, value: $0.1) }
-            let response = try await app.registry.client.response(to: request)
-            #expect(response.status == 403)
-            #expect(try await app.get("phone").status == 404)
-        }
-
         /// If the header were ignored, the client would believe that it acts for the user.
-        @Test(arguments: [("GET", ""), ("DELETE", ""), ("POST", "/logout")])
+        @Test(arguments: [("PUT", ""), ("GET", ""), ("DELETE", ""), ("POST", "/logout")])
         func actingHeaders_areA403_onEveryCallOfAClient(method: String, rest: String) async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", as: "alice")
-            let response = try await app.send(
-                method, "/installations/phone" + rest, by: .role(.client), fields: [("X-User-Id", "alice")])
-            #expect(response.status == 403)
+            let body = method == "PUT" ? SampleRegistration.make("phone") : nil
+            for field in [
+                ("X-User-Id", "alice"), ("X-User-Id", ""), ("X-Session-Id", "s1"),
+                ("X-Session-Expires-At", "2030-01-01T00:00:00Z"),
+            ] {
+                let response = try await app.send(
+                    method, "/installations/phone" + rest, body, by: .role(.client), fields: [field])
+                #expect(response.status == 403, "\(field)")
+            }
             #expect(try await app.get("phone").json["userId"] == "alice")
         }
 
@@ -46,17 +39,6 @@ extension EndToEnd {
             #expect(try await app.get("phone").status == 404)
         }
 
-        @Test(arguments: [("GET", ""), ("DELETE", ""), ("GET", "/snapshots"), ("GET", "/history")])
-        func invalidHeader_isA400_onEveryCallOfAService(method: String, rest: String) async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "bob")
-            for fields in [[("X-User-Id", "")], [("X-User-Id", "two words")], [("X-Session-Id", "s1")]] {
-                let response = try await app.send(method, "/installations/phone" + rest, fields: fields)
-                #expect(response.status == 400 && response.code == "invalid-header", "\(fields)")
-            }
-            #expect(try await app.get("phone").status == 200)
-        }
-
         /// Invalid headers of a service, and the reported ones.
         private static let faults: [(fields: [(String, String)], expected: [String])] = [
             ([("X-User-Id", "")], ["X-User-Id"]),
@@ -74,16 +56,18 @@ extension EndToEnd {
             ([("X-User-Id", ""), ("X-Session-Id", "")], ["X-User-Id", "X-Session-Id"]),
         ]
 
-        @Test func headers_areA400_whenTheyAreInvalid() async throws {
+        @Test(arguments: [("PUT", ""), ("GET", ""), ("DELETE", ""), ("GET", "/snapshots"), ("GET", "/history")])
+        func invalidHeaders_areA400_onEveryCallOfAService(method: String, rest: String) async throws {
             let app = try await RegistryApp.make()
+            _ = try await app.put("phone", as: "bob")
+            let body = method == "PUT" ? SampleRegistration.make("phone") : nil
             for fault in Self.faults {
-                var request = app.registration("phone")
-                request.fields += fault.fields.map { (name: $0.0, value: $0.1) }
-                let response = try await app.registry.client.response(to: request)
-                #expect(response.status == 400)
-                #expect(response.code == "invalid-header")
+                let response = try await app.send(
+                    method, "/installations/phone" + rest, body, fields: fault.fields)
+                #expect(response.status == 400 && response.code == "invalid-header", "\(fault.fields)")
                 #expect(response.faults == fault.expected.map { "\($0) invalid-header" })
             }
+            #expect(try await app.get("phone").json["userId"] == "bob")
         }
 
         @Test func identifiers_mayBe128VisibleCharacters() async throws {
@@ -102,12 +86,6 @@ extension EndToEnd {
             #expect(second.generation == first.generation.map { $0 + 1 })
             let event = try #require(try await app.events(of: "phone").last)
             #expect([event.event, event.reason] == ["registered", "sessionChanged"])
-        }
-
-        @Test func users_areComparedExactly_whenCaseDiffers() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            #expect(try await app.put("phone", as: "Alice").json["status"] == "updated")
         }
     }
 }

@@ -195,23 +195,5 @@ extension EndToEnd {
             let entry = try #require(found.array.first { $0["target"].string == app.id })
             #expect(entry["actor"] == "admin" && entry["members"] == [])
         }
-
-        @Test func changesAtOnce_haveAnEntryEach() async throws {
-            let app = try await RegistryApp.make()
-            try await withThrowingTaskGroup(of: Int.self) { group in
-                for number in 0..<8 {
-                    group.addTask {
-                        try await app.send("PATCH", "", ["grace": "P\(number + 5)D"], by: .role(.admin)).status
-                    }
-                    group.addTask {
-                        try await app.send("PUT", "/segments/s", ["filter": [:]], by: .role(.marketing)).status
-                    }
-                }
-                for try await status in group { #expect([200, 201].contains(status)) }
-            }
-            for action in ["policy.changed", "segment.saved"] {
-                #expect(try await entries(app, "?action=\(action)").count == 8)
-            }
-        }
     }
 }

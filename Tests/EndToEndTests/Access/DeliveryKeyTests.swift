@@ -94,11 +94,8 @@ extension EndToEnd {
             let body = SampleRegistration.make("phone")
             let key = try await app.send("PUT", "/installations/phone", body, fields: fields).deliveryKey
             #expect(try await app.putByKey("phone", Self.rotated, key).status == 200)
-            _ = try await app.database.rows(
-                """
-                UPDATE installation SET session_expires_at = now() - interval '1 second', revision = revision + 1
-                WHERE app_id = \(try await app.number())
-                """)
+            try await app.update(
+                "phone", "session_expires_at = now() - interval '1 second', revision = revision + 1")
             #expect(try await app.putByKey("phone", Self.rotated, key).code == "owned-installation")
             #expect(try await app.logOutByKey("phone", key).status == 403)
             #expect(try await app.get("phone").json["userId"] == "alice")
@@ -109,9 +106,11 @@ extension EndToEnd {
             let ended = try await app.put("phone", as: "bob").deliveryKey
             let owned = try await app.put("phone", as: "alice")
             let generation = try #require(owned.generation)
-            for key in [nil, ended, "x"] {
+            for (phone, key): (String, String?) in [
+                ("phone", nil), ("phone", ended), ("phone", "x"), ("unknown", nil),
+            ] {
                 for ifMatch in [nil, "*", "\"\(generation)\""] {
-                    let response = try await app.logOutByKey("phone", key, ifMatch: ifMatch)
+                    let response = try await app.logOutByKey(phone, key, ifMatch: ifMatch)
                     #expect(response.status == 403 && response["ETag"] == nil, "\(response.text)")
                     #expect(response.json["generation"] == .null && response.code == "forbidden")
                 }

@@ -10,11 +10,8 @@ import Testing
 struct LeastPrivilegeTests {
     /// The statements of each SQL block of the page.
     private func blocks() throws -> [[String]] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        let file = root.appending(path: "Sources/Command/push-registry/Documentation.docc/Security.md")
         // The cluster already has a role and a database of these names.
-        let page = try String(contentsOf: file, encoding: .utf8).replacing("push_registry", with: "registry")
+        let page = try documentationPage("Security").replacing("push_registry", with: "registry")
         return page.matches(of: /```sql\n([^`]*)```/).map { block in
             block.1.split(separator: ";").map { String($0) + ";" }.filter { $0.contains(/[A-Z]/) }
         }
@@ -80,24 +77,8 @@ struct LeastPrivilegeTests {
         }
     }
 
-    /// A caller could make such a function use the caller's own tables.
-    @Test func noFunction_runsWithAnotherRolesRights() async throws {
-        try await withPreparedCluster { cluster in
-            let count = try await PostgresSession.withSession(
-                try PostgresConfiguration(url(cluster, as: "registry"))
-            ) { session in
-                try session.execute(
-                    """
-                    SELECT count(*) FROM pg_proc
-                    WHERE prosecdef AND pronamespace = 'public'::regnamespace
-                    """)[0].decode(0, as: Int.self)
-            }
-            #expect(count == 0)
-        }
-    }
-
     /// The file's registry is newer than this one.
-    @Test func service_importsGenerations_aboveItsOwn() async throws {
+    @Test func commands_needNoMoreThanTheService_andImportGenerationsAboveItsOwn() async throws {
         try await withPreparedCluster { cluster in
             let environment = ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")]
             _ = try await RegistryCommand.run(["apps", "create", "com.example.mail"], environment: environment)
@@ -112,6 +93,10 @@ struct LeastPrivilegeTests {
                 try PostgresConfiguration(url(cluster, as: "registry"))
             ) { try $0.execute("SELECT generation FROM installation")[0].decode(0, as: Int64.self) }
             #expect(found > generation)
+            for command in ["verify", "rebuild-rollup"] {
+                let run = try await RegistryCommand.run([command], environment: environment)
+                #expect(run.status == 0, "\(run.output) \(run.log)")
+            }
         }
     }
 
@@ -127,21 +112,12 @@ struct LeastPrivilegeTests {
                     try await run([statement], url(cluster, as: "registry"))
                 }
             }
-        }
-    }
-
-    @Test(arguments: [["verify"], ["rebuild-rollup"], ["import", "--app", "com.example.mail"]])
-    func command_needsNoMoreThanTheService(_ arguments: [String]) async throws {
-        try await withPreparedCluster { cluster in
-            let environment = ["PUSH_REGISTRY_DATABASE_URL": url(cluster, as: "registry")]
-            let app = try await RegistryCommand.run(["apps", "create", "com.example.mail"], environment: environment)
-            #expect(app.status == 0, "\(app.log)")
-            let line = #"{"installId": "phone", "provider": "fcm", "token": "tttttttttttttttttttttttt"}"#
-            let file = URL(filePath: cluster.directory).appending(path: "one.ndjson")
-            try Data(line.utf8).write(to: file)
-            let files = arguments[0] == "import" ? [file.path] : []
-            let run = try await RegistryCommand.run(arguments + files, environment: environment)
-            #expect(run.status == 0, "\(run.output) \(run.log)")
+            // A caller could make a function with another role's rights use the caller's own tables.
+            try await TestDatabase.with(url(cluster, as: "registry"), sessionsMax: 1) { database in
+                let functions = try await database.count(
+                    "SELECT count(*) FROM pg_proc WHERE prosecdef AND pronamespace = 'public'::regnamespace")
+                #expect(functions == 0)
+            }
         }
     }
 

@@ -1,3 +1,4 @@
+import Basics
 import Crypto
 import Foundation
 import RegistryTestSupport
@@ -24,21 +25,17 @@ extension EndToEnd {
             private var publicKey: String {
                 let point = key.publicKey.rawRepresentation
                 return #"{"kty":"EC","kid":"k1","use":"sig","alg":"ES256","crv":"P-256","#
-                    + #""x":"\#(base64URL(point.prefix(32)))","y":"\#(base64URL(point.suffix(32)))"}"#
+                    + #""x":"\#(String(base64URL: point.prefix(32)))","#
+                    + #""y":"\#(String(base64URL: point.suffix(32)))"}"#
             }
 
             func token(_ user: String, kid: String = "k1") throws -> RegistryApp.Credential {
                 let now = Int(Date().timeIntervalSince1970)
                 let claims = #"{"sub":"\#(user)","sid":"s","iat":\#(now),"exp":\#(now + 900)}"#
-                let input =
-                    base64URL(Data(#"{"alg":"ES256","kid":"\#(kid)"}"#.utf8)) + "." + base64URL(Data(claims.utf8))
+                let header = #"{"alg":"ES256","kid":"\#(kid)"}"#
+                let input = String(base64URL: header.utf8) + "." + String(base64URL: claims.utf8)
                 let signature = try key.signature(for: Data(input.utf8)).rawRepresentation
-                return .text(input + "." + base64URL(signature))
-            }
-
-            private func base64URL(_ data: some DataProtocol) -> String {
-                Data(data).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
-                    .replacing("=", with: "")
+                return .text(input + "." + String(base64URL: signature))
             }
         }
 

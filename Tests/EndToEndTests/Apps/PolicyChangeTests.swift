@@ -25,14 +25,6 @@ extension EndToEnd {
             return try JSON(parsing: (texts.first ?? "").utf8)
         }
 
-        @Test(arguments: [".", ".."])
-        func app_isRefused_whenItsNameIsAPathSegment(name: String) async throws {
-            // A client resolves /v1/apps/.. before it sends it; percent-encoded dots arrive.
-            let encoded = name.replacing(".", with: "%2E")
-            let response = try await Registry.shared.send("PUT", "/v1/apps/\(encoded)", [:])
-            #expect(response.status == 400 && response.faults == ["app invalid-parameter"], "\(response.text)")
-        }
-
         @Test func unknownMember_isAFault_thatSuggestsTheNearestName() async throws {
             let app = try await RegistryApp.make()
             let body: JSON = [

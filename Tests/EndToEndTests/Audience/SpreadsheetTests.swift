@@ -75,21 +75,6 @@ extension EndToEnd {
             #expect(refused.status == 400 && refused.text.contains("/spreadsheetSeparator"), "\(refused.text)")
         }
 
-        @Test func cursor_isNoFormula_andIsAcceptedAsItStands() async throws {
-            let app = try await make()
-            let whole = try await export(app, by: .marketing, ["fields": ["id", "cursor"]]).text
-            let rows = whole.split(separator: "\r\n").dropFirst().map { $0.split(separator: ",") }
-            let ids = rows.map { String($0[0]) }
-            for (number, row) in rows.enumerated() {
-                let isHexadecimal = row[1].allSatisfy(\.isHexDigit)
-                #expect(isHexadecimal)
-                let rest = try await export(
-                    app, by: .marketing, ["fields": ["id"], "after": .string(String(row[1]))])
-                let following = rest.text.split(separator: "\r\n").dropFirst().map(String.init)
-                #expect(following == Array(ids.dropFirst(number + 1)))
-            }
-        }
-
         @Test func responses_areNeitherCachedNorSniffed() async throws {
             let app = try await make()
             let file = try await export(app, by: .marketing)

@@ -225,13 +225,7 @@ extension EndToEnd {
             let app = try await app()
             let main: JSON = .dead("a")
             let typed: JSON = ["token": .string(JSON.typedToken("a", "voip", nil)), "reason": "Unregistered"]
-            _ = try await app.database.rows(
-                """
-                UPDATE installation SET last_seen_at = \(sql: .earlier("last_seen_at", by: "2 days")),
-                    registered_at = \(sql: .earlier("registered_at", by: "2 days")),
-                    created_at = \(sql: .earlier("created_at", by: "2 days"))
-                WHERE app_id = (SELECT id FROM app WHERE identifier = \(app.id))
-                """)
+            try await app.waitTwoDays()
             let response = try await app.feedback([typed, main, typed])
             #expect(response.counts == ["received": 3, "unregistered": 2, "unknown": 1], "\(response.text)")
             #expect(try await kinds(app).isEmpty)

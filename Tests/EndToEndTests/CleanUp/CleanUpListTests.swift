@@ -8,12 +8,7 @@ extension EndToEnd {
         private func runs(
             _ app: NightApp, _ query: String = "", by credential: RegistryApp.Credential = .role(.admin)
         ) async throws -> HTTPResponse {
-            let key: String? =
-                switch credential {
-                case .role(let role): app.registry.key(role)
-                case .text(let text): text
-                case .none: nil
-                }
+            let key = app.registry.text(of: credential)
             return try await app.registry.registry.send("GET", "/v1/cleanup/runs\(query)", key: key)
         }
 

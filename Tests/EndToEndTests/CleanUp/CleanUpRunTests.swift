@@ -23,7 +23,14 @@ extension EndToEnd {
 
         @Test func dryRun_changesNothing_andPrintsTheNumbersOfTheRun() async throws {
             let app = try await mixed()
-            try await app.registry.giveExpiredToken("typed")
+            var body = SampleRegistration.make("typed")
+            body["tokens"] = [["kind": "voip", "token": "aabbccddeeff0011"]]
+            #expect(try await app.registry.put("typed", body).status == 201)
+            _ = try await app.registry.database.rows(
+                """
+                UPDATE typed_token SET expires_at = now() - interval '1 second'
+                WHERE app_id = \(try await app.registry.number())
+                """)
             let before = try await app.registry.database.count("SELECT count(*) FROM token_event")
             let dry = try await app.cleanUp(["--max-share", "100%", "--dry-run"])
             #expect(dry.status == 0 && dry.report["dryRun"] == true)
@@ -261,20 +268,5 @@ extension EndToEnd {
                 try await database.count("SELECT count(*) FROM pg_class WHERE relname = 'token_event_2020_01'") == 0)
             #expect(try await app.registry.events(of: "phone").map(\.event) == ["registered"])
         }
-    }
-}
-
-extension RegistryApp {
-    /// Registers an installation whose only token beside the main one has expired since.
-    fileprivate func giveExpiredToken(_ installID: String) async throws {
-        var body = SampleRegistration.make(installID)
-        body["tokens"] = [["kind": "voip", "token": "aabbccddeeff0011"]]
-        let response = try await put(installID, body)
-        guard response.status == 201 else { throw UnexpectedStatus(status: response.status) }
-        _ = try await database.rows(
-            """
-            UPDATE typed_token SET expires_at = now() - interval '1 second'
-            WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
-            """)
     }
 }

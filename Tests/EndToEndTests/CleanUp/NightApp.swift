@@ -22,17 +22,11 @@ struct NightApp {
             body["device"]["vendorId"] = .null
         }
         let response = try await registry.put(installID, body, as: user, session: session)
-        guard [200, 201].contains(response.status) else { throw UnexpectedStatus(status: response.status) }
+        guard [200, 201].contains(response.status) else { throw UnexpectedResponse(response: response) }
     }
 
-    /// Makes the installations older by an interval of PostgreSQL.
-    func age(_ installID: String, by time: String) async throws {
-        let columns = ["created_at", "registered_at", "last_seen_at", "state_changed_at"]
-        let assignments = columns.map {
-            "\(identifier: $0) = \(sql: .earlier($0, by: time))" as PostgresSQL
-        }
-        try await registry.update(installID, assignments.joined(separator: ", "))
-    }
+    /// Makes an installation older by an interval of PostgreSQL.
+    func age(_ installID: String, by time: String) async throws { try await registry.age(installID, by: time) }
 
     func suspect(_ installID: String) async throws {
         let response = try await registry.send(
@@ -122,8 +116,4 @@ struct NightApp {
     func part(of report: JSON) -> JSON {
         report["apps"].array.first { $0["app"].string == registry.id } ?? .null
     }
-}
-
-struct UnexpectedStatus: Error {
-    let status: Int
 }

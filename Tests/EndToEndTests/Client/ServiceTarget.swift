@@ -20,10 +20,7 @@ struct ServiceTarget: ConformanceTarget {
     var key: String { registered.key(.client) }
 
     func credential(user: String, session: String?, age: Int, life: Int) async throws -> String {
-        guard case .text(let text) = UserJWT.make(user, session: session, age: age, life: life) else {
-            throw CocoaError(.featureUnsupported)
-        }
-        return text
+        try #require(registered.text(of: UserJWT.make(user, session: session, age: age, life: life)))
     }
 
     func endSession(_ session: String) async throws {
@@ -51,11 +48,7 @@ struct ServiceTarget: ConformanceTarget {
     }
 
     private func expectSuccess(_ response: HTTPResponse) throws {
-        guard (200..<300).contains(response.status) else { throw UnexpectedStatus(text: response.text) }
-    }
-
-    private struct UnexpectedStatus: Error {
-        let text: String
+        guard (200..<300).contains(response.status) else { throw UnexpectedResponse(response: response) }
     }
 
     /// What the service has of an installation.

@@ -221,16 +221,17 @@ struct CommandLineTests {
         }
     }
 
-    @Test(arguments: [
-        (#"{"grase": "P14D"}"#, "Did you mean grace?"), (#"{"grace": "PT1H"}"#, "/grace"), ("grace", "policy: "),
-        (#"{"app": "other"}"#, "/app"), ("@/nonexistent.json", "/nonexistent.json"),
-    ])
-    func policy_isRefusedWithAReason_andNotChanged(policy: String, word: String) async throws {
+    @Test func policy_isRefusedWithAReason_andNotChanged() async throws {
         try await withDatabase { environment in
             _ = try await RegistryCommand.run(["apps", "create", "mail"], environment: environment)
-            let result = try await RegistryCommand.run(
-                ["apps", "policy", "set", "mail", policy], environment: environment)
-            #expect(result.status == 64 && result.log.contains(word), "\(result.log)")
+            for (policy, word) in [
+                (#"{"grase": "P14D"}"#, "Did you mean grace?"), (#"{"grace": "PT1H"}"#, "/grace"),
+                ("grace", "policy: "), (#"{"app": "other"}"#, "/app"), ("@/nonexistent.json", "/nonexistent.json"),
+            ] {
+                let result = try await RegistryCommand.run(
+                    ["apps", "policy", "set", "mail", policy], environment: environment)
+                #expect(result.status == 64 && result.log.contains(word), "\(result.log)")
+            }
             let kept = try await RegistryCommand.run(["apps", "policy", "get", "mail"], environment: environment)
             #expect(try JSON(parsing: kept.output.utf8)["grace"] == "P7D")
         }
@@ -248,20 +249,21 @@ struct CommandLineTests {
         }
     }
 
-    @Test(arguments: [
-        (["apps", "create", "two words"], "two words"), (["keys", "list", "com.example.none"], "com.example.none"),
-        (["keys", "create", "a", "--name", "n", "--role", "king"], "king"),
-        (["keys", "create", "a", "--name", "n", "--role", "client"], "The app a does not exist"),
-    ])
-    func commands_failWithAReason_whenTheObjectDoesNotExist(arguments: [String], word: String) async throws {
+    @Test func commands_failWithAReason_whenTheObjectDoesNotExist() async throws {
         try await withDatabase { environment in
-            let result = try await RegistryCommand.run(arguments, environment: environment)
-            #expect(result.status != 0)
-            #expect(result.log.contains(word), "\(result.log)")
+            for (arguments, word) in [
+                (["apps", "create", "two words"], "two words"),
+                (["keys", "list", "com.example.none"], "com.example.none"),
+                (["keys", "create", "a", "--name", "n", "--role", "king"], "king"),
+                (["keys", "create", "a", "--name", "n", "--role", "client"], "The app a does not exist"),
+            ] {
+                let result = try await RegistryCommand.run(arguments, environment: environment)
+                #expect(result.status != 0 && result.log.contains(word), "\(result.log)")
+            }
         }
     }
 
-    @Test(arguments: [["serve"], ["migrate"], ["apps"], ["keys", "list", "a"]])
+    @Test(arguments: [["serve"], ["migrate"], ["verify"], ["cleanup"], ["apps"], ["keys", "list", "a"]])
     func commands_printOneLine_whenTheDatabaseIsAway(arguments: [String]) async throws {
         let result = try await RegistryCommand.run(
             arguments,
@@ -269,7 +271,7 @@ struct CommandLineTests {
                 "PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush",
                 "PUSH_REGISTRY_ADMIN_KEY": RunningService.adminKey,
             ])
-        #expect(result.status != 0)
+        #expect(["migrate", "verify", "cleanup"].contains(arguments[0]) ? result.status == 2 : result.status != 0)
         #expect(result.log.contains("/nonexistent"), "\(result.log)")
         #expect(!(result.log + result.output).contains("hush"))
     }
@@ -290,13 +292,6 @@ struct CommandLineTests {
             #expect(result.log.contains("PUSH_REGISTRY_DATABASE_URL") && !result.log.contains("Usage"))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
         }
-    }
-
-    @Test(arguments: [["migrate"], ["verify"], ["cleanup"]])
-    func exitStatus_is2_whenTheDatabaseCannotBeReached(arguments: [String]) async throws {
-        let result = try await RegistryCommand.run(
-            arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": "host=/nonexistent dbname=x password=hush"])
-        #expect(result.status == 2 && !result.log.contains("hush"), "\(result.log)")
     }
 
     @Test func commands_printTheirDatabase_withoutItsPassword() async throws {

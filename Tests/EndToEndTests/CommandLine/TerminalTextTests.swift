@@ -10,13 +10,6 @@ extension EndToEnd {
         private static let escaped =
             #"x\n2026-11-28T10:00:00Z  admin  forged\u{1b}[2J\u{9b}2J\u{202e}\u{2029}\u{7f}"#
 
-        private func run(_ app: RegistryApp, _ arguments: [String]) async throws -> (
-            status: Int32, output: String, log: String
-        ) {
-            try await RegistryCommand.run(
-                arguments, environment: ["PUSH_REGISTRY_DATABASE_URL": app.registry.cluster.connectionString])
-        }
-
         @Test func lists_haveALineForEachItem_withoutControlCharacters() async throws {
             let app = try await RegistryApp.make()
             let hostile = JSON.string(Self.hostile)
@@ -34,19 +27,19 @@ extension EndToEnd {
                 (["messages", "list", app.id], 2), (["messages", "show", app.id, "sale"], 12),
                 (["segment", "breakdown", "--by", "carrier"] + audience, 4),
             ] {
-                let result = try await run(app, arguments)
+                let result = try await app.registry.run(arguments)
                 #expect(result.status == 0, "\(result.log)")
                 #expect(result.output.split(separator: "\n", omittingEmptySubsequences: false).count == lines + 1)
                 #expect(result.output.contains(Self.escaped), "\(arguments): \(result.output)")
                 #expect(result.output.unicodeScalars.allSatisfy { $0 == "\n" || (0x20..<0x7F).contains($0.value) })
             }
-            let json = try await run(app, ["topics", "list", app.id, "--json"])
+            let json = try await app.registry.run(["topics", "list", app.id, "--json"])
             #expect(try JSON(parsing: json.output.utf8)["topics"][0]["name"] == hostile)
         }
 
         @Test func errors_areEscaped_ofRefusalsAndOfFailures() async throws {
             let app = try await RegistryApp.make()
-            let refused = try await run(app, ["messages", "show", app.id, "a\u{1B}[2J"])
+            let refused = try await app.registry.run(["messages", "show", app.id, "a\u{1B}[2J"])
             #expect(refused.status == 64 && refused.log.contains(#"has no message a\u{1b}[2J."#), "\(refused.log)")
             let failed = try await ImportRun("{\"a\":1}\n".utf8, into: app, as: "a\u{1B}[2J.ndjson")
             #expect(failed.status == 1 && failed.log.contains(#"Error: a\u{1b}[2J.ndjson is"#), "\(failed.log)")

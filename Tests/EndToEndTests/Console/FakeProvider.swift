@@ -32,8 +32,8 @@ final class FakeProvider: Sendable {
         server = try WebServer()
         let point = key.publicKey.rawRepresentation
         let published: JSON = [
-            "kty": "EC", "kid": "k1", "alg": "ES256", "crv": "P-256", "x": .string(Self.base64URL(point.prefix(32))),
-            "y": .string(Self.base64URL(point.suffix(32))),
+            "kty": "EC", "kid": "k1", "alg": "ES256", "crv": "P-256", "x": .string(String(base64URL: point.prefix(32))),
+            "y": .string(String(base64URL: point.suffix(32))),
         ]
         server.setResponse("keys", .init(body: JSON.object(["keys": [published]]).text))
         change { _ in }
@@ -91,7 +91,7 @@ final class FakeProvider: Sendable {
         }
         let credentials = Data("\(Self.clientID):a%20secret%3A%20of%20100%25".utf8).base64EncodedString()
         guard authorization == "Basic \(credentials)", form["client_secret"] == nil else { return .init(401) }
-        let challenge = Self.base64URL(Data(SHA256.hash(data: Data((form["code_verifier"] ?? "").utf8))))
+        let challenge = String(base64URL: Array(SHA256.hash(data: Data((form["code_verifier"] ?? "").utf8))))
         guard let request, form["grant_type"] == "authorization_code", form["redirect_uri"] == request["redirect_uri"],
             challenge == request["code_challenge"]
         else { return .init(400, body: #"{"error":"invalid_grant"}"#) }
@@ -106,10 +106,10 @@ final class FakeProvider: Sendable {
         ]
         let header = Self.merged(["alg": "ES256", "kid": "k1"], changes.header)
         let input = [header, Self.merged(claims, changes.claims)]
-            .map { Self.base64URL(Data($0.text.utf8)) }.joined(separator: ".")
+            .map { String(base64URL: $0.text.utf8) }.joined(separator: ".")
         let key = changes.isSignedByAnotherKey ? P256.Signing.PrivateKey() : key
         let signature = try? key.signature(for: Data(input.utf8)).rawRepresentation
-        return input + "." + Self.base64URL(signature ?? Data())
+        return input + "." + String(base64URL: signature ?? Data())
     }
 
     /// JSON Merge Patch of an object.
@@ -124,9 +124,5 @@ final class FakeProvider: Sendable {
                 let parts = pair.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? "" }
                 return (parts[0], parts.count > 1 ? parts[1] : "")
             }, uniquingKeysWith: { first, _ in first })
-    }
-
-    private static func base64URL(_ data: some DataProtocol) -> String {
-        Data(data).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 }

@@ -288,11 +288,8 @@ struct ProviderSignInTests {
         try await withProvider { provider, app in
             let visitor = try await ConsoleVisitor.make(by: provider, in: app.registry)
             for environment in [try FakeProvider().environment(), [:]] {
-                try await RunningService.with(
-                    databaseURL: app.registry.cluster.connectionString, environment: environment
-                ) { other in
-                    let registry = Registry(cluster: app.registry.cluster, service: other, database: app.database)
-                    let moved = ConsoleVisitor(registry: registry, cookie: visitor.cookie)
+                try await app.registry.withOtherService(environment: environment) { other in
+                    let moved = ConsoleVisitor(registry: other, cookie: visitor.cookie)
                     let session = try await moved.session()
                     #expect(session["roles"] == [])
                 }

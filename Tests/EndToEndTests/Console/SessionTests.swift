@@ -93,17 +93,6 @@ extension EndToEnd {
             #expect(try await visitor.send("GET", path).status == 401)
         }
 
-        @Test func session_ends_twelveHoursAfterTheSignIn_howeverOftenItIsUsed() async throws {
-            let app = try await RegistryApp.make()
-            let visitor = try await ConsoleVisitor.make(.marketing, of: app)
-            try await visitor.age(createdBy: 12 * 60 - 1, usedBy: 0, in: app.database)
-            let session = try await visitor.session()
-            #expect(session["roles"] == ["marketing"] && session["idleUntil"] == session["expiresAt"])
-            try await visitor.age(createdBy: 2, usedBy: 0, in: app.database)
-            #expect(try await visitor.session() == ["roles": []])
-            #expect(try await visitor.send("GET", "/console/v1/apps/\(app.id)/segments").status == 401)
-        }
-
         @Test func endedSession_isForgottenByTheBrowser_andCountsAsNoGuess() async throws {
             let limit = ["PUSH_REGISTRY_FAILED_AUTHENTICATION_RATE": ""]
             try await withRegistry(environment: limit) { registry in
@@ -150,18 +139,14 @@ struct AdminSessionTests {
             let visitor = try await ConsoleVisitor.makeAdmin(in: registry)
             #expect(try await visitor.send("GET", "/console/v1/apps").status == 200)
             let environment = ["PUSH_REGISTRY_ADMIN_KEY": "another admin key of the tests"]
-            try await RunningService.with(
-                databaseURL: registry.cluster.connectionString, environment: environment
-            ) { other in
-                let elsewhere = Registry(cluster: registry.cluster, service: other, database: registry.database)
-                let moved = ConsoleVisitor(registry: elsewhere, cookie: visitor.cookie)
+            try await registry.withOtherService(environment: environment) { other in
+                let moved = ConsoleVisitor(registry: other, cookie: visitor.cookie)
                 let (session, apps) = (try await moved.session(), try await moved.send("GET", "/console/v1/apps"))
                 #expect(session == ["roles": []] && apps.status == 401)
             }
             // A service with the same key knows the session.
-            try await RunningService.with(databaseURL: registry.cluster.connectionString) { same in
-                let elsewhere = Registry(cluster: registry.cluster, service: same, database: registry.database)
-                let moved = ConsoleVisitor(registry: elsewhere, cookie: visitor.cookie)
+            try await registry.withOtherService { same in
+                let moved = ConsoleVisitor(registry: same, cookie: visitor.cookie)
                 let session = try await moved.session()
                 #expect(session["roles"] == ["admin"])
             }

@@ -78,23 +78,15 @@ struct SignInTests {
                 #expect(response.status == 401 && response.code == "invalid-credential", "\(body.text)")
                 #expect(response["Set-Cookie"] == nil)
             }
+            let published = try await visitor.signIn(["app": .string(app.id), "key": .string(app.key(.client))])
+            #expect(published.status == 403 && published.code == "forbidden" && published["Set-Cookie"] == nil)
+            #expect(published.json["detail"].string?.contains("may be published") == true)
             let jwt: JSON = ["app": .string(app.id), "key": "a.b.c"]
             #expect(try await visitor.signIn(jwt).status == 401)
             for body: JSON in [[:], ["app": "x"], ["key": 1], ["code": []], 3] {
                 #expect(try await visitor.signIn(body).status == 400, "\(body.text)")
             }
             #expect(try await registry.database.count("SELECT count(*) FROM console_session") == 0)
-        }
-    }
-
-    @Test func publishableKeys_areRefused_withASentence() async throws {
-        try await withRegistry { registry in
-            let app = try await RegistryApp.make(in: registry)
-            var visitor = ConsoleVisitor(registry: registry)
-            let response = try await visitor.signIn(["app": .string(app.id), "key": .string(app.key(.client))])
-            #expect(response.status == 403 && response.code == "forbidden")
-            #expect(response.json["detail"].string?.contains("may be published") == true)
-            #expect(response["Set-Cookie"] == nil)
         }
     }
 
@@ -127,20 +119,6 @@ struct SignInTests {
             #expect(response.status == 200 && visitor.cookie != former.cookie)
             #expect(try await former.session() == ["roles": []])
             #expect(try await visitor.session()["roles"] == ["support"])
-        }
-    }
-
-    @Test func sessionsOfAKey_areBounded_andTheOldestEnds() async throws {
-        try await withRegistry { registry in
-            let app = try await RegistryApp.make(in: registry)
-            let (first, other) = (
-                try await ConsoleVisitor.make(.marketing, of: app), try await ConsoleVisitor.make(.support, of: app)
-            )
-            try await first.age(createdBy: 1, usedBy: 1, in: registry.database)
-            for _ in 1...100 { _ = try await ConsoleVisitor.make(.marketing, of: app) }
-            #expect(try await registry.database.count("SELECT count(*) FROM console_session") == 101)
-            #expect(try await first.session() == ["roles": []])
-            #expect(try await other.session()["roles"] == ["support"])
         }
     }
 }

@@ -24,43 +24,6 @@ struct DurabilityTests {
             #expect(try await registry.send("GET", "/readyz").status == 200)
         }
     }
-
-    @Test func service_reconnects_whenItsSessionsAreTerminated() async throws {
-        try await withRegistry { registry in
-            let app = try await RegistryApp.make(in: registry)
-            for round in 1...5 {
-                _ = try await registry.database.rows(
-                    """
-                    SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                    WHERE pid <> pg_backend_pid() AND application_name = 'push-registry'
-                    """)
-                try await eventually("registrations succeed again") {
-                    let status = try await app.put("phone", as: "user-\(round)").status
-                    #expect([200, 201, 503].contains(status))
-                    return status < 300
-                }
-            }
-            try await app.expectCompleteHistory()
-        }
-    }
-
-    @Test func lockedRow_delaysNoOtherInstallation() async throws {
-        try await withRegistry { registry in
-            let app = try await RegistryApp.make(in: registry)
-            _ = try await app.put("locked", as: "alice")
-            _ = try await app.put("free", as: "alice")
-            // A user's first registration creates the user's row and blocks others of that user, so register before.
-            _ = try await app.put("known", as: "bob")
-            try await registry.database.withTransaction { transaction in
-                _ = try await transaction.execute("SELECT 1 FROM installation WHERE install_id = 'locked' FOR UPDATE")
-                async let waiting = app.put("locked", as: "bob")
-                #expect(try await app.put("locked", as: "alice").json["status"] == "unchanged")
-                #expect(try await app.put("free", as: "bob").status == 200)
-                try await transaction.commit()
-                #expect(try await waiting.json["userId"] == "bob")
-            }
-        }
-    }
 }
 
 @Suite("A service survives a damaged database, and says what is wrong", .serialized)

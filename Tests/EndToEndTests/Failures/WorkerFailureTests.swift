@@ -135,10 +135,7 @@ extension RegistryApp {
         let logout = try await send("POST", "/installations/old/logout", fields: [("X-User-Id", "alice")])
         try #require(logout.json["status"] == "loggedOut")
         for (phone, time) in [("dead", "2 days"), ("replaced", "8 days"), ("old", "31 days"), ("unseen", "61 days")] {
-            let times = ["created_at", "registered_at", "last_seen_at", "state_changed_at"].map {
-                "\(identifier: $0) = \(sql: .earlier($0, by: time))" as PostgresSQL
-            }
-            try await update(phone, times.joined(separator: ", "))
+            try await age(phone, by: time)
         }
         try await eventually("the session expires") { try await get("expired").json["reachable"] == false }
     }

@@ -115,20 +115,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        /// Ten phones with a VoIP token each, of which seven are reported as dead: two are believed.
-        private func typedApp() async throws -> (app: RegistryApp, since: String) {
-            let app = try await RegistryApp.make(policy: ["feedbackBreaker": ["count": 1, "share": 0.2]])
-            for number in 0..<10 { _ = try await app.put("phone-\(number)", .withVoIP("phone-\(number)"), as: "alice") }
-            let since = try await app.now()
-            let items = (0..<7).map { number -> JSON in
-                ["token": .voip("phone-\(number)"), "kind": "voip", "reason": "Unregistered"]
-            }
-            let response = try await app.feedback(items)
-            #expect(response.counts == ["received": 7, "unregistered": 2, "suspect": 5, "held": 5])
-            #expect(try await voip(app) == ["phone-7", "phone-8", "phone-9"])
-            return (app, since)
-        }
-
         /// The installations whose VoIP token is handed out.
         private func voip(_ app: RegistryApp) async throws -> [String] {
             let body: JSON = ["filter": [:], "kind": "voip"]
@@ -137,8 +123,16 @@ extension EndToEnd {
             return phones.sorted()
         }
 
+        /// Ten phones with a VoIP token each, of which seven are reported as dead: two are believed.
         @Test func heldTypedTokens_areReported_andReleased() async throws {
-            let (app, _) = try await typedApp()
+            let app = try await RegistryApp.make(policy: ["feedbackBreaker": ["count": 1, "share": 0.2]])
+            for number in 0..<10 { _ = try await app.put("phone-\(number)", .withVoIP("phone-\(number)"), as: "alice") }
+            let items = (0..<7).map { number -> JSON in
+                ["token": .voip("phone-\(number)"), "kind": "voip", "reason": "Unregistered"]
+            }
+            let response = try await app.feedback(items)
+            #expect(response.counts == ["received": 7, "unregistered": 2, "suspect": 5, "held": 5])
+            #expect(try await voip(app) == ["phone-7", "phone-8", "phone-9"])
             #expect(try await states(app).allSatisfy { $0 == "active" })
             try await expectBreaker(app)
             let metrics = try await app.registry.send("GET", "/metrics", key: nil).text
@@ -163,33 +157,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        @Test func heldTypedTokens_areRestored_exceptThoseThatHaveEnded() async throws {
-            let (app, since) = try await typedApp()
-            #expect(try await app.send("POST", "/installations/phone-2/logout", [:]).status == 200)
-            _ = try await app.put("thief", .withVoIP("thief", token: "phone-3"))
-            let dry = try await app.registry.run(
-                ["feedback", "restore", app.id, "apns", "--since", since, "--dry-run", "--json"])
-            #expect(try dry.status == 0 && JSON(parsing: dry.output.utf8) == ["restored": 3], "\(dry.log)")
-            let restored = try await app.registry.run(["feedback", "restore", app.id, "apns", "--since", since])
-            #expect(restored.status == 0 && restored.output == "3 restored\n", "\(restored.log)")
-            #expect(
-                try await voip(app)
-                    == ["phone-4", "phone-5", "phone-6", "phone-7", "phone-8", "phone-9", "thief"])
-            try await expectBreaker(app, isShown: false)
-            try await app.expectCompleteHistory()
-        }
-
-        @Test func doubtfulVerdicts_areNotRestored() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone")
-            let since = try await app.now()
-            var item = JSON.dead("phone")
-            item["reason"] = "BadDeviceToken"
-            #expect(try await app.feedback([item]).counts == ["received": 1, "suspect": 1])
-            let body: JSON = ["provider": "apns", "since": .string(since)]
-            #expect(try await app.send("POST", "/feedback/restore", body, by: .role(.admin)).json == ["restored": 0])
-        }
-
         @Test(arguments: [
             ("release", "{}", "/provider required"), ("release", #"{"provider":"sms"}"#, "/provider unknown-provider"),
             ("release", #"{"provider":"apns","since":"2026-01-01T00:00:00Z"}"#, "/since unknown-member"),
@@ -208,9 +175,9 @@ extension EndToEnd {
 
 extension JSON {
     /// The registration of an installation with a VoIP token.
-    fileprivate static func withVoIP(_ installID: String, token: String? = nil) -> JSON {
+    fileprivate static func withVoIP(_ installID: String) -> JSON {
         var body = SampleRegistration.make(installID)
-        body["tokens"] = [["kind": "voip", "token": .voip(token ?? installID)]]
+        body["tokens"] = [["kind": "voip", "token": .voip(installID)]]
         return body
     }
 

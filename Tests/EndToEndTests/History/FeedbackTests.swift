@@ -18,12 +18,6 @@ extension EndToEnd {
             try await app.expectCompleteHistory()
         }
 
-        @Test func bodySentAsJSON_isAnArray() async throws {
-            let app = try await RegistryApp.make()
-            let response = try await app.send("POST", "/feedback", .dead("phone"))
-            #expect(response.status == 400 && response.code == "invalid-body")
-        }
-
         /// Sixteen senders report verdicts from before sixteen rounds of registrations, concurrently with these.
         @Test func lateFeedback_neverAffectsANewRegistration_whenBothRace() async throws {
             let app = try await RegistryApp.make()
@@ -71,16 +65,6 @@ extension EndToEnd {
             #expect(try await app.feedback([]).json["ignoredReasons"] == [:])
         }
 
-        @Test func lines_areReadLikeAnArray() async throws {
-            let app = try await RegistryApp.make()
-            let lines = "\(JSON.dead("a").text)\n{oops\n\(JSON.dead("b").text)\n"
-            var request = app.request("POST", "/feedback", by: .role(.sender))
-            request.fields.append((name: "Content-Type", value: "application/x-ndjson"))
-            request.body = Array(lines.utf8)
-            let response = try await app.registry.client.response(to: request)
-            #expect(response.counts == ["received": 3, "unknown": 2, "invalid": 1])
-        }
-
         @Test func body_isRefused_whenItIsTooLongOrNotAList() async throws {
             let app = try await RegistryApp.make()
             let items = Array(repeating: JSON.dead("phone"), count: 10_001)
@@ -111,15 +95,7 @@ extension RegistryApp {
     }
 
     /// Sets the app's installations back by two days.
-    func waitTwoDays() async throws {
-        _ = try await database.rows(
-            """
-            UPDATE installation SET created_at = \(sql: .earlier("created_at", by: "2 days")),
-                registered_at = \(sql: .earlier("registered_at", by: "2 days")),
-                last_seen_at = \(sql: .earlier("last_seen_at", by: "2 days"))
-            WHERE app_id = (SELECT id FROM app WHERE identifier = \(id))
-            """)
-    }
+    func waitTwoDays() async throws { try await age(by: "2 days") }
 
     /// The database's time, as RFC 3339.
     func now() async throws -> String {

@@ -7,7 +7,7 @@ import Testing
 @Suite("An interrupted import continues when it is run again, and loads nothing twice (R15)", .serialized)
 struct ImportInterruptionTests {
     /// More than the two sets that are written at the same time.
-    private static let installations = 45_000
+    private static let installations = 30_000
     /// Those with an older row, of another owner and without a topic.
     private static let doubled = 5_000
 

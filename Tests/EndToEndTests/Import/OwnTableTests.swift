@@ -1,5 +1,4 @@
 import EmbeddedPostgres
-import Foundation
 import RegistryTestSupport
 import Testing
 
@@ -7,16 +6,9 @@ extension EndToEnd {
     /// Runs the command of the page "Moving from a table of your own" with the table of the page.
     @Suite("A table of somebody's own is imported as its page says")
     struct OwnTableTests {
-        private static let page: URL = {
-            let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .deletingLastPathComponent().deletingLastPathComponent()
-            let folder = root.appending(path: "Sources/Command/push-registry/Documentation.docc/MovingIn")
-            return folder.appending(path: "MovingFromYourOwnTable.md")
-        }()
-
         /// - Returns: the command without its first three words and its app, and the lines of the table.
         private func sample() throws -> (arguments: [String], table: String) {
-            let text = try String(contentsOf: Self.page, encoding: .utf8)
+            let text = try documentationPage("MovingIn/MovingFromYourOwnTable")
             let table = try #require(text.firstMatch(of: /```csv\n([^`]*)```/)?.1)
             let command = try #require(text.firstMatch(of: /```sh\n([^`]*)```/)?.1)
             let words = command.replacing("\\\n", with: " ").split(whereSeparator: \.isWhitespace).map(String.init)

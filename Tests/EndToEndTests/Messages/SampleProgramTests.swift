@@ -196,9 +196,7 @@ private final class SampleFolder: Sendable {
 
     /// A page's blocks of code in this language.
     static func blocks(_ language: String, of page: String) throws -> [String] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..").standardized
-        let file = root.appending(path: "Sources/Command/push-registry/Documentation.docc/\(page).md")
-        return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```\(language)\n").dropFirst()
+        try documentationPage(page).components(separatedBy: "```\(language)\n").dropFirst()
             .map { $0.components(separatedBy: "```\n")[0] }
     }
 

@@ -59,21 +59,8 @@ extension ModelPlan {
     private var parts: [ModelPlan] {
         var parts = cuts(of: rounds).map { ModelPlan(rounds: $0) }
         let faults = rounds.flatMap(\.faults)
-        if faults.count > 1 {
-            parts.append(
-                keeping { _ in
-                    false
-                } calls: { _ in
-                    true
-                })
-        }
-        parts += faults.indices.map { index in
-            keeping {
-                $0 != index
-            } calls: { _ in
-                true
-            }
-        }
+        if faults.count > 1 { parts.append(keeping(faults: { _ in false })) }
+        parts += faults.indices.map { index in keeping(faults: { $0 != index }) }
         if rounds.contains(where: { $0.pauseHours > 0 }) {
             var steady = self
             for index in rounds.indices { steady.rounds[index].pauseHours = 0 }
@@ -82,11 +69,7 @@ extension ModelPlan {
         let calls = Array(0..<count)
         parts += cuts(of: calls).map { kept in
             let kept = Set(kept)
-            return keeping { _ in
-                true
-            } calls: {
-                kept.contains($0)
-            }
+            return keeping(calls: kept.contains)
         }
         return parts
     }
@@ -104,7 +87,9 @@ extension ModelPlan {
     }
 
     /// - Parameters: whether to keep the fault or call with this number.
-    private func keeping(_ keepsFault: (Int) -> Bool, calls keepsCall: (Int) -> Bool) -> ModelPlan {
+    private func keeping(
+        faults keepsFault: (Int) -> Bool = { _ in true }, calls keepsCall: (Int) -> Bool = { _ in true }
+    ) -> ModelPlan {
         var (plan, fault, call) = (self, 0, 0)
         for index in rounds.indices {
             plan.rounds[index].faults = rounds[index].faults.filter { _ in

@@ -162,22 +162,10 @@ extension EndToEnd {
 
         @Test func topic_leavesOutInstallations_thatLeftIt() async throws {
             let app = try await RegistryApp.make()
-            for (topic, content) in [("news", "in"), ("offers", "out")] {
-                let response = try await app.send(
-                    "PUT", "/topics/\(topic)", ["name": .string(topic), "default": .string(content)],
-                    by: .role(.marketing))
-                try #require(response.status == 201, "\(response.text)")
-            }
+            try await app.putTopic("news", isIn: true)
+            try await app.putTopic("offers", isIn: false)
             for phone in ["plain", "other"] { try await app.phone(phone, as: "alice") }
-            for (topic, sign) in [("news", "-"), ("offers", "")] {
-                try await app.update(
-                    "other",
-                    """
-                    topics = coalesce(topics, '{}') || (
-                        SELECT \(sql: PostgresSQL(stringLiteral: sign))number FROM topic
-                        WHERE slug = \(topic) AND app_id = (SELECT id FROM app WHERE identifier = \(app.id)))
-                    """)
-            }
+            _ = try await app.choose(["news": false, "offers": true], on: "other")
             func phones(_ topic: String) async throws -> [JSON] {
                 try await app.post(to: ["userId": "alice"], 1, ["topic": .string(topic)])
                     .json["notifications"].array.map { $0["installId"] }

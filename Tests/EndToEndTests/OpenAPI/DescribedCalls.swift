@@ -33,7 +33,7 @@ final class DescribedCalls {
     ) async throws -> HTTPResponse {
         let operation = try operation(id)
         let path = path(of: operation, values) + (query.isEmpty ? "" : "?" + query)
-        var request = HTTPRequest.make(operation.method, path, body, key: key(credential), fields: fields)
+        var request = HTTPRequest.make(operation.method, path, body, key: app.text(of: credential), fields: fields)
         if let text { request.body = Array(text.utf8) }
         if operation.path.hasPrefix("/console/") {
             request.fields.append(("Sec-Fetch-Site", "same-origin"))
@@ -51,14 +51,6 @@ final class DescribedCalls {
             path, parameter in
             let name = parameter["name"].string ?? ""
             return path.replacing("{\(name)}", with: known[name] ?? parameter["example"].string ?? "")
-        }
-    }
-
-    private func key(_ credential: RegistryApp.Credential) -> String? {
-        switch credential {
-        case .role(let role): app.key(role)
-        case .text(let text): text
-        case .none: nil
         }
     }
 }

@@ -83,18 +83,4 @@ struct ClockTests {
     private static func date(_ text: String) -> Date? {
         try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: text.contains(".")))
     }
-
-    /// An issuer's clock may differ by 30 seconds; a minute is too much.
-    @Test func usersToken_isAccepted_whenItsIssuersClockIsAheadByLessThanTheLeeway() async throws {
-        try await withRegistry { registry in
-            let app = try await RegistryApp.make(in: registry, policy: UserJWT.policy)
-            let now = Int(Date().timeIntervalSince1970)
-            func status(expired seconds: Int) async throws -> Int {
-                let token = UserJWT.make("alice", session: nil, issuedAt: now - 900, expiresAt: now - seconds)
-                return try await app.put("phone-\(seconds)", by: token).status
-            }
-            #expect(try await status(expired: 15) == 201)
-            #expect(try await status(expired: 60) == 401)
-        }
-    }
 }

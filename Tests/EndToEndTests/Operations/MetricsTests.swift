@@ -1,5 +1,4 @@
 import EmbeddedPostgres
-import Foundation
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -14,9 +13,7 @@ struct MetricsTests {
             let lines = try await registry.send("GET", "/metrics", key: nil).text.split(separator: "\n")
             let types = lines.filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ").suffix(2) }
             let helped = Set(lines.filter { $0.hasPrefix("# HELP ") }.map { $0.split(separator: " ")[2] })
-            let page = URL(filePath: #filePath).appending(
-                path: "../../../../Sources/Command/push-registry/Documentation.docc/Monitoring.md")
-            let text = try String(contentsOf: page.standardized, encoding: .utf8)
+            let text = try documentationPage("Monitoring")
             #expect(types.count > 10)
             #expect(types.filter { !helped.contains($0[2]) } == [])
             #expect(types.filter { !text.contains("| `\($0[2])` | \($0[3]) |") } == [])

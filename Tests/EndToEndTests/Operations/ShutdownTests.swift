@@ -12,7 +12,7 @@ struct ShutdownTests {
             let statuses = try await registry.database.withTransaction { transaction in
                 _ = try await transaction.execute("SELECT 1 FROM installation FOR UPDATE")
                 async let responses = race(16) { try await app.put("phone-\($0)", as: "bob") }
-                try await eventually("writes wait for the rows") { try await waitingSessions(registry) > 0 }
+                try await eventually("writes wait for the rows") { try await registry.waitingSessions() > 0 }
                 let idle = try TestConnection(port: registry.client.port)
                 _ = try await idle.response(to: .make("GET", "/healthz", key: nil))
                 registry.service.command.send(SIGTERM)
@@ -35,13 +35,5 @@ struct ShutdownTests {
             registry.service.command.send(SIGTERM)
             #expect(try await registry.service.command.exitStatus() == 0)
         }
-    }
-
-    private func waitingSessions(_ registry: Registry) async throws -> Int {
-        try await registry.database.count(
-            """
-            SELECT count(*) FROM pg_stat_activity
-            WHERE wait_event_type = 'Lock' AND application_name = 'push-registry'
-            """)
     }
 }

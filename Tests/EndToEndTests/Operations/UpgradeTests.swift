@@ -56,15 +56,11 @@ struct UpgradeTests {
     @Test func oldVersion_startsAgain_whenTheSchemaIsNewer() async throws {
         try await withRegistry { registry in
             for statement in Self.newerMigration { _ = try await registry.database.rows(statement) }
-            let url = registry.cluster.connectionString
-            try await RunningService.with(databaseURL: url) { service in
-                let restarted = Registry(cluster: registry.cluster, service: service, database: registry.database)
+            try await registry.withOtherService { restarted in
                 let app = try await RegistryApp.make(in: restarted)
                 #expect(try await exercise(app, "phone") == [201, 200, 200, 200, 200, 200, 200, 204])
             }
-            let environment = ["PUSH_REGISTRY_DATABASE_URL": url]
-            #expect(try await RegistryCommand.run(["migrate"], environment: environment).status == 0)
-            #expect(try await RegistryCommand.run(["verify"], environment: environment).status == 0)
+            for command in ["migrate", "verify"] { #expect(try await registry.run([command]).status == 0) }
         }
     }
 

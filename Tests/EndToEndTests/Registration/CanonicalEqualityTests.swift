@@ -30,14 +30,6 @@ extension EndToEnd {
             #expect(response.json["status"] == "unchanged")
         }
 
-        @Test func put_keepsUnknownTimeZoneAsSent_whenTzdataDoesNotKnowIt() async throws {
-            let app = try await RegistryApp.make()
-            var body = SampleRegistration.make("phone")
-            body["device"]["timeZoneId"] = "Mars/Olympus"
-            #expect(try await app.put("phone", body).status == 201)
-            #expect(try await app.get("phone").json["device"]["timeZoneId"] == "Mars/Olympus")
-        }
-
         /// The same bytes have another meaning then.
         @Test func sameBody_isReadAgain_onceThePolicyReadsMoreOfIt() async throws {
             let app = try await RegistryApp.make()

@@ -24,35 +24,6 @@ extension EndToEnd {
             #expect(try await app.events(of: "phone").map(\.event) == ["registered", "deleted"])
         }
 
-        @Test func delete_isA404AndChangesNothing_forThePublishableKeyAndAnOwnedInstallation() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            let before = try await app.rowVersion("phone")
-            #expect(try await app.delete("phone", by: .role(.client)).status == 404)
-            #expect(try await app.rowVersion("phone") == before)
-            #expect(try await app.events(of: "phone").count == 1)
-        }
-
-        @Test func delete_removes_forThePublishableKeyAndAnAnonymousInstallation() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", by: .role(.client))
-            #expect(try await app.delete("phone", by: .role(.client)).status == 204)
-            #expect(try await app.get("phone").status == 404)
-            #expect(try await app.events(of: "phone").last?.actor == "client:" + app.keyID(.client))
-        }
-
-        @Test func history_survives_whenInstallationIsDeleted() async throws {
-            let app = try await RegistryApp.make()
-            let generation = try #require(try await app.put("phone", as: "alice").generation)
-            _ = try await app.delete("phone")
-            let event = try #require(try await app.events(of: "phone").last)
-            #expect([event.event, event.reason] == ["deleted", "deletedByCaller"])
-            #expect(event.previousUserID == "alice")
-            #expect(event.generationBefore == generation)
-            #expect(event.generationAfter == generation + 1)
-            #expect(event.tokenSHA256?.count == 64)
-        }
-
         @Test func ifMatch_isHonoured() async throws {
             let app = try await RegistryApp.make()
             let old = try await app.put("phone", as: "alice")["ETag"] ?? ""

@@ -31,15 +31,18 @@ extension EndToEnd {
             #expect(try await app.put("phone", as: "alice", ifMatch: "*").json["status"] == "updated")
         }
 
-        @Test(arguments: ["7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/7", "W/\"7", "w/\"7\"", "", ",", "*, \"7\""])
-        func ifMatch_isA400_whenItCannotBeParsed(value: String) async throws {
+        @Test func ifMatch_isA400_whenItCannotBeParsed() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone")
-            for response in [try await app.put("phone", ifMatch: value), try await app.delete("phone", ifMatch: value)]
-            {
-                #expect(response.status == 400)
-                #expect(response.code == "invalid-header")
-                #expect(response.faults == ["If-Match invalid-header"])
+            for tag in [
+                "7", "\"seven\"", "\"\"", "\"7", "\"-7\"", "W/7", "W/\"7", "w/\"7\"", "", ",", "*, \"7\"",
+            ] {
+                for response in [
+                    try await app.put("phone", ifMatch: tag), try await app.delete("phone", ifMatch: tag),
+                ] {
+                    #expect(response.status == 400 && response.code == "invalid-header", "\(tag)")
+                    #expect(response.faults == ["If-Match invalid-header"])
+                }
             }
             #expect(try await app.get("phone").status == 200)
         }

@@ -1,4 +1,3 @@
-import Foundation
 import PostgresClient
 import RegistryTestSupport
 import Testing
@@ -36,12 +35,17 @@ extension EndToEnd {
             let record = try await app.get("phone").json
             #expect(record["token"].string == Self.unifiedPush && record["keys"] == Self.keys)
             #expect(try await app.export(["filter": [:]]).first?["keys"] == Self.keys)
+            let page = try await app.ask("installations", ["filter": [:]]).json["installations"]
+            #expect(page[0]["keys"] == Self.keys)
+            var changed = body(Self.unifiedPush)
+            changed["keys"]["auth"] = .string(String(repeating: "Q", count: 22))
+            #expect(try await app.put("phone", changed).json["status"] == "updated")
+            let named = try await app.put("phone", body("https://user@fcm.googleapis.com/x"))
+            #expect(named.status == 400 && named.code == "push-service-not-allowed", "\(named.text)")
         }
 
         @Test func page_allowsADistributor_inThePolicyThatItShows() async throws {
-            let page = URL(filePath: #filePath).appending(
-                path: "../../../../Sources/Command/push-registry/Documentation.docc/UnifiedPush.md")
-            let text = try String(contentsOf: page.standardized, encoding: .utf8)
+            let text = try documentationPage("UnifiedPush")
             let policy = try #require(text.firstMatch(of: #/policy set com\.example\.mail '([^']*)'/#)).1
             let app = try await RegistryApp.make(policy: JSON(parsing: policy.utf8))
             #expect(try await app.put("phone", body(Self.unifiedPush)).status == 201)
@@ -66,17 +70,6 @@ extension EndToEnd {
             #expect(counts["suspect"] == 1, "\(counts)")
             #expect(try await patch(app, ["ntfy.sh"]).status == 200)
             #expect(try await app.put("phone", body(Self.unifiedPush)).json["status"] == "updated")
-        }
-
-        @Test(arguments: [
-            "https://127.0.0.1/x", "https://[::1]/x", "https://localhost/x", "https://ntfy.sh:8443/x",
-            "https://ntfy.sh./x",
-            "https://user@ntfy.sh/x", "https://2130706433/x",
-        ])
-        func endpoint_isRefused_alsoIfAllHostsAreAllowed(endpoint: String) async throws {
-            let app = try await RegistryApp.make(policy: ["webPushHosts": ["*"]])
-            #expect(try await app.put("phone", body(endpoint)).code == "push-service-not-allowed")
-            #expect(try await app.put("phone", body("https://any.example/x")).status == 201)
         }
 
         @Test func otherFaults_areListedBesideThatOfTheEndpoint() async throws {

@@ -6,16 +6,6 @@ import Testing
 extension EndToEnd {
     @Suite("A record is visible to its own client and to services, its token only to services")
     struct RecordTests {
-        @Test func record_isA404ForTheClient_whenItHasAnOwner() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await app.put("phone", as: "alice")
-            let response = try await app.get("phone", by: .role(.client))
-            #expect(response.status == 404)
-            #expect(response.code == "unknown-installation")
-            #expect(try await app.get("phone", by: .role(.service)).status == 200)
-            #expect(try await app.get("phone", by: .role(.admin)).status == 200)
-        }
-
         @Test func record_isShownWithoutToken_whenTheClientReadsAnAnonymousOne() async throws {
             let app = try await RegistryApp.make()
             _ = try await app.put("phone", by: .role(.client))
@@ -24,24 +14,6 @@ extension EndToEnd {
             #expect(record.json["state"] == "active")
             #expect(Set(record.json.object.keys).isDisjoint(with: ["token", "keys", "probablyReplacedBy"]))
             #expect(!record.text.contains(SampleRegistration.token("phone")))
-        }
-
-        @Test func record_hasTheKeys_whenItIsWebPush() async throws {
-            let app = try await RegistryApp.make()
-            let endpoint = "https://fcm.googleapis.com/send/AbC-1"
-            var body = SampleRegistration.make("browser", token: endpoint, provider: "webPush")
-            // 65 bytes beginning with 4, and 16 bytes.
-            body["keys"] = [
-                "p256dh": .string("B" + String(repeating: "A", count: 86)),
-                "auth": .string(String(repeating: "A", count: 22)),
-            ]
-            #expect(try await app.put("browser", body).status == 201)
-            let record = try await app.get("browser").json
-            #expect(record["token"].string == endpoint)
-            #expect(record["keys"] == body["keys"])
-            #expect(try await app.put("browser", body).json["status"] == "unchanged")
-            body["keys"]["auth"] = .string(String(repeating: "Q", count: 22))
-            #expect(try await app.put("browser", body).json["status"] == "updated")
         }
 
         @Test func unreachable_isExplained_byAllReasons() async throws {
@@ -73,15 +45,6 @@ extension EndToEnd {
                 "SELECT install_id FROM installation JOIN app ON app.id = app_id WHERE identifier = \(app.id)",
                 as: String.self)
             #expect(Set(stored) == Set(names))
-        }
-
-        @Test func head_returnsTheFieldsOfGet_withoutBody() async throws {
-            let app = try await RegistryApp.make()
-            let created = try await app.put("phone")
-            let response = try await app.send("HEAD", "/installations/phone")
-            #expect(response.status == 200)
-            #expect(response["ETag"] == created["ETag"])
-            #expect(response.body.isEmpty)
         }
     }
 }

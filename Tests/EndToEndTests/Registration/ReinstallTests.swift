@@ -4,40 +4,24 @@ import Testing
 extension EndToEnd {
     @Suite("A reinstall marks the older installation without changing it (R5)")
     struct ReinstallTests {
-        private func body(
-            _ installID: String, keychain: String? = "kc", vendor: String? = "v", model: String = "iPhone17,3"
-        ) -> JSON {
+        private func body(_ installID: String) -> JSON {
             var body = SampleRegistration.make(installID)
-            body["device"]["keychainId"] = keychain.map { .string($0) } ?? .null
-            body["device"]["vendorId"] = vendor.map { .string($0) } ?? .null
-            body["device"]["deviceModel"] = .string(model)
+            for name in ["keychainId", "vendorId"] { body["device"][name] = "of the device" }
             return body
         }
 
-        private func replacement(_ app: RegistryApp, _ installID: String) async throws -> JSON {
-            try await app.get(installID).json["probablyReplacedBy"]
-        }
-
-        @Test func olderInstallation_isMarkedAndStaysActive_afterAReinstall() async throws {
+        @Test func olderInstallation_isMarkedAndStaysActive_untilItRegistersAgain() async throws {
             let app = try await RegistryApp.make()
             let first = try await app.put("old", body("old"), as: "alice")
             _ = try await app.put("new", body("new"), as: "alice")
-            let old = try await app.get("old").json
-            #expect(old["probablyReplacedBy"] == "new")
-            #expect(old["state"] == "active")
-            #expect(old["generation"].integer == first.generation)
-            #expect(try await replacement(app, "new") == .null)
-        }
-
-        @Test func mark_isCleared_whenTheOlderInstallationRegistersAgain() async throws {
-            let app = try await RegistryApp.make()
-            let first = try await app.put("old", body("old"), as: "alice")
-            _ = try await app.put("new", body("new"), as: "alice")
+            let (old, new) = (try await app.get("old").json, try await app.get("new").json)
+            #expect(old["probablyReplacedBy"] == "new" && new["probablyReplacedBy"] == .null)
+            #expect(old["state"] == "active" && old["generation"].integer == first.generation)
             let again = try await app.put("old", body("old"), as: "alice")
-            #expect(again.status == 200)
-            #expect(again.generation == first.generation)
-            #expect(try await replacement(app, "old") == .null)
-            #expect(try await replacement(app, "new") == .null)
+            #expect(again.status == 200 && again.generation == first.generation)
+            for phone in ["old", "new"] {
+                #expect(try await app.get(phone).json["probablyReplacedBy"] == .null)
+            }
         }
 
         @Test func mark_isShownToServicesOnly() async throws {

@@ -7,23 +7,24 @@ extension EndToEnd {
         private let token = SampleRegistration.token("shared")
 
         /// Installation A of Alice holds the token, then installation B of Bob registers it.
-        private func takeOver(_ app: RegistryApp) async throws -> (first: HTTPResponse, second: HTTPResponse) {
+        @Test func takeover_movesToken_andHasEventsOfBothInstallations() async throws {
+            let app = try await RegistryApp.make()
             let first = try await app.put("A", SampleRegistration.make("A", token: token), as: "alice", session: "sa")
             let second = try await app.put("B", SampleRegistration.make("B", token: token), as: "bob", session: "sb")
-            return (first, second)
-        }
-
-        @Test func takeover_movesToken_whenAnotherInstallationRegistersIt() async throws {
-            let app = try await RegistryApp.make()
-            let (first, second) = try await takeOver(app)
             #expect(second.status == 201)
             #expect(try await app.holders(of: token) == ["B"])
             let former = try await app.get("A").json
-            #expect(former["state"] == "superseded")
-            #expect(former["token"] == .null)
-            #expect(former["reachable"] == false)
+            #expect(former["state"] == "superseded" && former["token"] == .null && former["reachable"] == false)
             #expect(former["userId"] == "alice")
             #expect(former["generation"].integer == first.generation.map { $0 + 1 })
+            let events = try await app.events(of: "A")
+            #expect(events.map(\.event) == ["registered", "superseded"])
+            #expect(events[1].userID == "alice")
+            let new = try await app.events(of: "B")
+            #expect(new.map(\.event) == ["takenOver"])
+            #expect(new[0].previousUserID == "alice" && new[0].userID == "bob")
+            #expect(new[0].tokenSHA256 == events[1].tokenSHA256)
+            #expect(new[0].actor == "service:" + app.keyID(.service))
         }
 
         @Test func takeover_leavesNothingOfTheFormerSnapshot_inTheNewRecordOrResponse() async throws {
@@ -46,20 +47,6 @@ extension EndToEnd {
                 #expect(record.json["device"][name] == .null)
             }
             #expect(record.json["settings"]["soundSetting"] == "unknown")
-        }
-
-        @Test func takeover_hasEventsOfBothInstallations() async throws {
-            let app = try await RegistryApp.make()
-            _ = try await takeOver(app)
-            let former = try await app.events(of: "A")
-            #expect(former.map(\.event) == ["registered", "superseded"])
-            #expect(former[1].userID == "alice")
-            let new = try await app.events(of: "B")
-            #expect(new.map(\.event) == ["takenOver"])
-            #expect(new[0].previousUserID == "alice")
-            #expect(new[0].userID == "bob")
-            #expect(new[0].tokenSHA256 == former[1].tokenSHA256)
-            #expect(new[0].actor == "service:" + app.keyID(.service))
         }
 
         @Test func installation_changesOwnerInPlace_whenAnotherUserRegistersIt() async throws {

@@ -1,4 +1,6 @@
 import EmbeddedPostgres
+import Foundation
+import PostgresClient
 import RegistryTestSupport
 import Testing
 
@@ -77,6 +79,24 @@ extension Registry {
         get throws { try #require(SharedRegistry.current) }
     }
 
+    /// The sessions of the service that wait for a lock.
+    func waitingSessions() async throws -> Int {
+        try await database.count(
+            """
+            SELECT count(*) FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND application_name = 'push-registry'
+            """)
+    }
+
+    /// Lends another service on the same database.
+    func withOtherService(
+        environment: [String: String] = [:], _ body: (Registry) async throws -> Void
+    ) async throws {
+        try await RunningService.with(databaseURL: cluster.connectionString, environment: environment) { service in
+            try await body(Registry(cluster: cluster, service: service, database: database))
+        }
+    }
+
     /// Expects that `push-registry verify` finds nothing.
     func expectVerified(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let result = try await run(["verify"])
@@ -89,4 +109,11 @@ extension RegistryApp {
     static func make(policy: JSON = [:]) async throws -> RegistryApp {
         try await make(in: .shared, policy: policy)
     }
+}
+
+/// The text of a page of the documentation, such as `Security`.
+func documentationPage(_ name: String) throws -> String {
+    let folder = URL(filePath: #filePath).appending(
+        path: "../../../../Sources/Command/push-registry/Documentation.docc")
+    return try String(contentsOf: folder.appending(path: "\(name).md").standardized, encoding: .utf8)
 }

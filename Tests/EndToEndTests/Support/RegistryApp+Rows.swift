@@ -26,6 +26,17 @@ extension RegistryApp {
             """)
     }
 
+    /// Makes an installation, or all of the app, older by an interval of PostgreSQL.
+    func age(_ installID: String? = nil, by time: String) async throws {
+        let columns = ["created_at", "registered_at", "last_seen_at", "state_changed_at"]
+        let assignments = columns.map { "\(identifier: $0) = \(sql: .earlier($0, by: time))" as PostgresSQL }
+        _ = try await database.rows(
+            """
+            UPDATE installation SET \(sql: assignments.joined(separator: ", "))
+            WHERE app_id = \(try await number()) AND install_id = coalesce(\(installID)::text, install_id)
+            """)
+    }
+
     /// The installations that hold a token, by its text.
     func holders(of token: String) async throws -> [String] {
         try await database.column(

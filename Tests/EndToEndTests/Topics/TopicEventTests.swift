@@ -65,9 +65,7 @@ extension EndToEnd {
             // The feed waits for older transactions, also for those of other tests.
             var feed: [JSON] = []
             try await eventually("the feed has all events") {
-                feed = try await app.send("GET", "/changes").text.split(separator: "\n").map {
-                    try JSON(parsing: $0.utf8)
-                }
+                feed = try await app.changes()
                 return feed.count == 3
             }
             #expect(feed.map { $0["event"] } == ["registered", "topicsChanged", "topicsChanged"])

@@ -56,7 +56,8 @@ public struct RegistryApp: Sendable {
         .make(method, path + rest, body, key: text(of: credential), fields: fields)
     }
 
-    private func text(of credential: Credential) -> String? {
+    /// The key or token of a credential.
+    public func text(of credential: Credential) -> String? {
         switch credential {
         case .role(let role): key(role)
         case .text(let text): text
@@ -140,6 +141,8 @@ public struct TokenEventRow: Sendable, Hashable {
 /// An unexpected response during the preparation of a test.
 public struct UnexpectedResponse: Error, CustomStringConvertible {
     let response: HTTPResponse
+
+    public init(response: HTTPResponse) { self.response = response }
 
     public var description: String { "\(response.status) \(response.text)" }
 }
