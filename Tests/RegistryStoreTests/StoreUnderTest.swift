@@ -142,7 +142,29 @@ func withStores(
     }
 }
 
+extension Owner {
+    static func ofTest(_ user: String, session: String? = nil, until expiry: Timestamp? = nil) throws -> Owner {
+        Owner(userID: try UserID(user), session: try session.map { Session(id: try SessionID($0), expiresAt: expiry) })
+    }
+}
+
 extension Registration {
+    /// - Parameter change: what is unlike a phone in Berlin whose settings are unknown.
+    static func make(
+        _ installID: String, _ token: Token, of app: App, as owner: Owner? = nil, tokens: [SentTypedToken]? = nil,
+        precondition: Precondition? = nil, _ change: (inout Snapshot) -> Void = { _ in }
+    ) throws -> Registration {
+        let device = Device(
+            installID: try InstallID(installID), deviceModel: "iPhone17,3", systemName: "iOS", systemVersion: "26.5",
+            locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
+        var snapshot = Snapshot(settings: NotificationSettings(), device: device)
+        change(&snapshot)
+        return Registration(
+            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, tokens: tokens), of: app,
+            by: RegistrationClaim(of: app, owner: owner, precondition: precondition), actor: "service:test",
+            sha256: TestStores.sha256)
+    }
+
     /// - Parameter token: any text; each one is another token. For APNs it has at least eight letters.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
@@ -151,23 +173,17 @@ extension Registration {
         installationsMax: Int? = nil
     ) throws -> Registration {
         let text = token ?? "token-of-\(installID)"
-        let device = Device(
-            installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: "26.5", locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin",
-            timeZoneOffset: 3600, carrier: carrier)
         var draft = AppPolicy.Draft()
         draft.installationsPerUser = installationsMax
-        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: try AppPolicy(draft))
-        let owner = try user.map { user in
-            let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: expiresAt) }
-            return Owner(userID: try UserID(user), session: session)
+        return try make(
+            installID, Token(provider.isApple ? String(hex: text.utf8) : text, of: provider),
+            of: App(number: AppNumber(1), id: AppID("com.example.mail"), policy: AppPolicy(draft)),
+            as: user.map { try Owner.ofTest($0, session: session, until: expiresAt) }, tokens: tokens,
+            precondition: precondition
+        ) {
+            $0.device.locale = LocaleIdentifier(locale)
+            ($0.device.carrier, $0.device.keychainID) = (carrier, keychain)
         }
-        return Registration(
-            RegistrationRequest(
-                token: try Token(provider.isApple ? String(hex: text.utf8) : text, of: provider), keys: nil,
-                snapshot: Snapshot(settings: NotificationSettings(), device: device), tokens: tokens),
-            of: app, by: RegistrationClaim(of: app, owner: owner, precondition: precondition),
-            actor: "service:test", sha256: TestStores.sha256)
     }
 }
 
