@@ -183,30 +183,4 @@ struct AuditStoreTests {
             #expect(try await changes.actions().count == 200)
         }
     }
-
-    @Test func pages_goBackFromTheNewestEntry_andFilter() async throws {
-        try await TestStores.with { stores in
-            let changes = Changes(stores)
-            for number in 1...5 { try await changes.putTopic("t\(number)") }
-            try await changes.audit.record(
-                AuditEntry(
-                    "feedback.released", "apns", members: [], actor: "admin:k1", roles: ["admin"], requestID: "r2"),
-                of: changes.app)
-            func page(
-                _ action: AuditEntry.Action? = nil, _ actor: String? = nil, before: Int64? = nil, limit: Int = 100
-            ) async throws -> [RecordedAuditEntry] {
-                try await changes.audit.entries(
-                    of: changes.app, action: action, actor: actor, before: before, limit: limit)
-            }
-            let all = try await page()
-            #expect(all.map(\.entry.target) == ["apns", "t5", "t4", "t3", "t2", "t1", "test"])
-            #expect(all[0].entry.requestID == "r2" && all[0].entry.roles == ["admin"])
-            let second = try await page(before: all[1].number, limit: 2)
-            #expect(second.map(\.entry.target) == ["t4", "t3"])
-            #expect(try await page(.topicSaved).count == 5)
-            #expect(try await page(nil, "admin:k1").map(\.entry.target) == ["apns"])
-            #expect(try await page(.topicSaved, "admin:k1").isEmpty)
-            #expect(try await changes.actions().isEmpty)
-        }
-    }
 }
