@@ -173,19 +173,31 @@ func aside<Value: Sendable>(
     done.wait()
     return try outcome.withLock { $0 }!.get()
 }
-/// Lends stores to each test of a suite, on a database of its own.
-struct LentStores: SuiteTrait, TestTrait, TestScoping {
+
+/// Lends something to each test of a suite, on a database of its own.
+struct Lending: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
+    let lend: @Sendable (_ test: @Sendable () async throws -> Void) async throws -> Void
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await TestStores.with { stores in
-            try await TestStores.$lent.withValue(stores) { try await function() }
-        }
+        try await lend(function)
     }
 }
 
-extension Trait where Self == LentStores {
-    static var stores: LentStores { LentStores() }
+extension Trait where Self == Lending {
+    /// `TestStores.lent` is set.
+    static var stores: Lending {
+        Lending { test in
+            try await TestStores.with { stores in try await TestStores.$lent.withValue(stores) { try await test() } }
+        }
+    }
+
+    /// `StoreUnderTest.lent` is set.
+    static var store: Lending {
+        Lending { test in
+            try await withStore { store in try await StoreUnderTest.$lent.withValue(store) { try await test() } }
+        }
+    }
 }
