@@ -53,14 +53,13 @@ struct SettingsReaderTests {
     @Test(arguments: [
         (#"{"tlsCertificate": "x"}"#, "tlsCertificate is not a setting"),
         (#"{"listenn": "x"}"#, "Did you mean listen?"),
-        (#"{"listen": 8881}"#, ""), (#"{"drainDelay": 3}"#, "drainDelay"), (#"{"listen": ["a"]}"#, "/listen"),
+        (#"{"drainDelay": 3}"#, "drainDelay"), (#"{"listen": ["a"]}"#, "/listen"),
         (#"{"listen": ""}"#, "/listen"), (#"{"listen": true}"#, "/listen"),
         (#"{"listen": "a", "listen": "b"}"#, "/listen"),
         (#"{"listen": "a""#, "byte"), (#"["listen"]"#, "object"), ("", "byte"),
     ])
     func file_isRefused_withItsNameAndThePosition(text: String, words: String) throws {
         try withFile(text) { file in
-            guard !words.isEmpty else { return }
             let refusal = refusal(file: file) ?? ""
             #expect(refusal.contains(file) && refusal.contains(words), "\(refusal)")
         }

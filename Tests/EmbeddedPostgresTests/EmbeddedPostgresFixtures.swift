@@ -55,6 +55,11 @@ func withServer<Value: Sendable>(
     return try result.get()
 }
 
+/// Lends a server in a folder of its own.
+func withServer(_ body: (_ server: EmbeddedPostgres, _ folder: String) async throws -> Void) async throws {
+    try await withFolder { folder in try await withServer(in: folder) { try await body($0, folder) } }
+}
+
 /// The `host` of a connection string.
 func socketFolder(_ connectionString: String) -> String {
     connectionString.split(separator: "'").dropFirst().first.map(String.init) ?? ""

@@ -8,13 +8,11 @@ import Testing
 @Suite("A folder has one living owner, and a dead owner is replaced")
 struct OwnershipTests {
     @Test func start_isRefusedWithOwnersID_whenAnotherOwnerLives() async throws {
-        try await withFolder { folder in
-            try await withServer(in: folder) { server in
-                await #expect(throws: EmbeddedPostgresError.inUse(directory: folder, processID: getpid())) {
-                    try await EmbeddedPostgres.start(folder)
-                }
-                try await server.expect("SELECT 1", is: "1")
+        try await withServer { server, folder in
+            await #expect(throws: EmbeddedPostgresError.inUse(directory: folder, processID: getpid())) {
+                try await EmbeddedPostgres.start(folder)
             }
+            try await server.expect("SELECT 1", is: "1")
         }
     }
 
@@ -46,35 +44,31 @@ struct OwnershipTests {
     }
 
     @Test func restart_succeeds_whenProcessIDFileNamesAnotherProcess() async throws {
-        try await withFolder { folder in
-            try await withServer(in: folder) { server in
-                try await server.query("CREATE TABLE kept AS SELECT 42 AS value")
-                await server.kill()
-                try await ThrowawayCluster.with(logger: silent) { other in
-                    let processID = try #require(await other.processID)
-                    try rewriteProcessID(in: folder, to: processID)
-                    try await server.restart()
-                    try await server.expect("TABLE kept", is: "42")
-                    #expect(await other.processID == processID)
-                }
+        try await withServer { server, folder in
+            try await server.query("CREATE TABLE kept AS SELECT 42 AS value")
+            await server.kill()
+            try await ThrowawayCluster.with(logger: silent) { other in
+                let processID = try #require(await other.processID)
+                try rewriteProcessID(in: folder, to: processID)
+                try await server.restart()
+                try await server.expect("TABLE kept", is: "42")
+                #expect(await other.processID == processID)
             }
         }
     }
 
     /// The folder belongs to the server's user, who could lead root to any file.
     @Test func otherFileStays_whenTheProcessIDFileIsALink() async throws {
-        try await withFolder { folder in
-            try await withServer(in: folder) { server in
-                await server.kill()
-                let path = "\(folder)/postgres/data/postmaster.pid"
-                let victim = "\(folder)/victim"
-                try "\(getpid())\nprecious\n".write(toFile: victim, atomically: false, encoding: .utf8)
-                try FileManager.default.removeItem(atPath: path)
-                try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
-                try? await server.restart()
-                #expect(try String(contentsOfFile: victim, encoding: .utf8).hasSuffix("\nprecious\n"))
-                #expect(try String(contentsOfFile: victim, encoding: .utf8).hasPrefix("\(getpid())\n"))
-            }
+        try await withServer { server, folder in
+            await server.kill()
+            let path = "\(folder)/postgres/data/postmaster.pid"
+            let victim = "\(folder)/victim"
+            try "\(getpid())\nprecious\n".write(toFile: victim, atomically: false, encoding: .utf8)
+            try FileManager.default.removeItem(atPath: path)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: victim)
+            try? await server.restart()
+            #expect(try String(contentsOfFile: victim, encoding: .utf8).hasSuffix("\nprecious\n"))
+            #expect(try String(contentsOfFile: victim, encoding: .utf8).hasPrefix("\(getpid())\n"))
         }
     }
 

@@ -108,22 +108,18 @@ struct StartTests {
     }
 
     @Test func server_runsInOwnSession_soThatTerminalDoesNotReachIt() async throws {
-        try await withFolder { folder in
-            try await withServer(in: folder) { server in
-                let processID = try #require(await server.processID)
-                #expect(getsid(processID) != getsid(0))
-                #expect(getpgid(processID) != getpgid(0))
-            }
+        try await withServer { server, _ in
+            let processID = try #require(await server.processID)
+            #expect(getsid(processID) != getsid(0))
+            #expect(getpgid(processID) != getpgid(0))
         }
     }
 
     @Test func socket_isReachableForServersUserOnly() async throws {
-        try await withFolder { folder in
-            try await withServer(in: folder) { server in
-                let status = try #require(FileStatus(socketFolder(server.connectionString)))
-                #expect(status.isPrivate)
-                #expect(status.owner == ServerUser.forNewServer().userID)
-            }
+        try await withServer { server, _ in
+            let status = try #require(FileStatus(socketFolder(server.connectionString)))
+            #expect(status.isPrivate)
+            #expect(status.owner == ServerUser.forNewServer().userID)
         }
     }
 }

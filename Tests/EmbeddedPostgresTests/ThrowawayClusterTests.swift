@@ -81,20 +81,6 @@ struct ThrowawayClusterTests {
 
 @Suite("A server that stays up is as good as a new one", .serialized)
 struct WarmServerTests {
-    @Test func template_isPreparedOnce_andCopied() async throws {
-        let template = DatabaseTemplate(name: "prepared", completion: "INSERT INTO made VALUES (2);") { url in
-            let programs = try await PostgresBinaries.find(forData: "").folder
-            try await ServerCommand(programs: programs, user: nil).execute(
-                "CREATE TABLE made AS SELECT 1 AS number;", at: url)
-        }
-        for _ in 0..<2 {
-            try await ThrowawayCluster.withDatabase(from: template, logger: silent) { server in
-                try await server.expect("SELECT string_agg(number::text, ',') FROM made", is: "1,2")
-                try await server.expect("SELECT current_database()", is: "push_registry")
-            }
-        }
-    }
-
     @Test(arguments: [
         "ALTER SYSTEM SET work_mem = '1MB'", "CREATE ROLE other", "ALTER ROLE push_registry SET work_mem = '1MB'",
         "ALTER ROLE push_registry CONNECTION LIMIT 1", "CREATE DATABASE other",

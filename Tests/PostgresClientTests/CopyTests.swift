@@ -82,16 +82,16 @@ struct CopyTests {
         }
     }
 
-    @Test func failure_isReported_whenTheQueryIsWrongOrFailsMidway() async throws {
-        for (query, kind) in [
-            ("SELECT x FROM nothing", PostgresError.Kind.undefinedTable),
+    @Test(
+        arguments: [
+            ("SELECT x FROM nothing", .undefinedTable),
             ("SELECT (1 / (5000 - g))::text FROM generate_series(1, 10000) AS g", .invalidData),
-        ] as [(PostgresSQL, PostgresError.Kind)] {
-            try await withConnection { connection in
-                let error = try await postgresError { _ = try await texts(connection, query) }
-                #expect(error.kind == kind)
-                #expect(await !connection.isOpen)
-            }
+        ] as [(String, PostgresError.Kind)])
+    func failure_isReported_whenTheQueryIsWrongOrFailsMidway(query: String, kind: PostgresError.Kind) async throws {
+        try await withConnection { connection in
+            let error = try await postgresError { _ = try await texts(connection, PostgresSQL(trusted: query)) }
+            #expect(error.kind == kind)
+            #expect(await !connection.isOpen)
         }
     }
 
@@ -108,16 +108,12 @@ struct CopyTests {
         }
     }
 
-    @Test func copy_endsAtItsDeadline_whetherRowsAreReadOrNot() async throws {
-        for isRead in [true, false] {
-            try await withConnection { connection in
-                try await connection.beginCopy(of: Self.endless, timeout: .milliseconds(200))
-                if !isRead { try await eventually("the connection is closed") { await !connection.isOpen } }
-                let error = try await postgresError {
-                    while try await connection.nextCopyRows(bytesMax: 1_000) != nil {}
-                }
-                #expect(error.kind == .timeout)
-            }
+    @Test(arguments: [true, false]) func copy_endsAtItsDeadline_whetherRowsAreReadOrNot(isRead: Bool) async throws {
+        try await withConnection { connection in
+            try await connection.beginCopy(of: Self.endless, timeout: .milliseconds(200))
+            if !isRead { try await eventually("the connection is closed") { await !connection.isOpen } }
+            let error = try await postgresError { while try await connection.nextCopyRows(bytesMax: 1_000) != nil {} }
+            #expect(error.kind == .timeout)
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import PostgresClient
 import PushRegistry
 import RegistryJobs
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -19,11 +20,8 @@ struct FeedbackOutageTests {
     /// Active installations that were seen two days ago.
     private func register(_ count: Int, _ stores: TestStores) async throws {
         for start in stride(from: 0, to: count, by: 500) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in start..<min(start + 500, count) {
-                    group.addTask { try await stores.register("phone-\(number)", token: token(number)) }
-                }
-                try await group.waitForAll()
+            try await atOnce(start..<min(start + 500, count)) { number in
+                try await stores.register("phone-\(number)", token: token(number))
             }
         }
         try await stores.waitTwoDays()

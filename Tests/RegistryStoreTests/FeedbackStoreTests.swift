@@ -12,19 +12,27 @@ struct FeedbackStoreTests {
     private let stores = TestStores.lent!
     private let token = "aaaaaaaaaaaaaaaa"
 
+    /// What feedback comes to that waits until others have committed these changes.
+    private func counts(
+        after changes: [PostgresStatement], of feedback: @escaping @Sendable () async throws -> FeedbackCounts
+    ) async throws -> FeedbackCounts {
+        try await stores.postgres.withTransaction { others in
+            _ = try await others.execute(changes)
+            async let counts = feedback()
+            try await stores.waitForBlockedSession()
+            try await others.commit()
+            return try await counts
+        }
+    }
+
     /// A registration marks the installation between reading and writing (R5): no order of the two leaves it as it is
     /// marked and unregistered.
     @Test func markedInstallation_isRetired_whenItIsMarkedWhileTheFeedbackWaits() async throws {
         try await stores.register("old", token: token)
         try await stores.waitTwoDays()
-        let counts = try await stores.postgres.withTransaction { registration in
-            _ = try await registration.execute(
-                "UPDATE installation SET probably_replaced_by = 'new', revision = revision + 1")
-            async let counts = stores.judge([token])
-            try await stores.waitForBlockedSession()
-            try await registration.commit()
-            return try await counts
-        }
+        let mark: PostgresStatement =
+            "UPDATE installation SET probably_replaced_by = 'new', revision = revision + 1"
+        let counts = try await counts(after: [mark]) { try await stores.judge([token]) }
         #expect(counts[.unregistered] == 1)
         #expect(try await stores.installation("old")?.state == .superseded)
         try await stores.expectIntact()
@@ -70,13 +78,7 @@ struct FeedbackStoreTests {
         try await stores.register("old", token: token)
         try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
         try await stores.waitTwoDays()
-        let counts = try await stores.postgres.withTransaction { takeover in
-            _ = try await takeover.execute(stores.takeover(of: token))
-            async let counts = stores.judge([token])
-            try await stores.waitForBlockedSession()
-            try await takeover.commit()
-            return try await counts
-        }
+        let counts = try await counts(after: stores.takeover(of: token)) { try await stores.judge([token]) }
         #expect(counts[.unregistered] == 1)
         #expect(try await stores.installation("new")?.state == .unregistered)
         #expect(try await stores.installation("old")?.state == .superseded)
@@ -88,12 +90,8 @@ struct FeedbackStoreTests {
         try await stores.register("new", token: "bbbbbbbbbbbbbbbb")
         try await stores.waitTwoDays()
         let feedback = Feedback(of: stores.app, items: [try stores.item(token)], actor: "sender:test")
-        let counts = try await stores.postgres.withTransaction { takeover in
-            _ = try await takeover.execute(stores.takeover(of: token))
-            async let counts = stores.feedback.applyLocked(feedback)
-            try await stores.waitForBlockedSession()
-            try await takeover.commit()
-            return try await counts
+        let counts = try await counts(after: stores.takeover(of: token)) {
+            try await stores.feedback.applyLocked(feedback)
         }
         #expect(counts[.unregistered] == 1 && counts[.unknown] == 0)
         #expect(try await stores.installation("new")?.state == .unregistered)
@@ -101,32 +99,30 @@ struct FeedbackStoreTests {
 
     /// Who waits for an installation keeps nobody waiting who needs the breaker or a later installation.
     @Test func feedback_locksTheBreakerLast_andAllInstallationsInTheOrderOfTheirIDs() async throws {
-        try await TestStores.with { stores in
-            let voip = try SentTypedToken.make(.voip, "voip")
-            try await stores.register("a", token: token, tokens: [voip])
-            try await stores.register("b", token: "bbbbbbbbbbbbbbbb")
-            try await stores.register("c", token: "cccccccccccccccc")
-            try await stores.waitTwoDays()
-            #expect(try await stores.judge(["cccccccccccccccc"])[.unregistered] == 1)
-            let typed = FeedbackItem(
-                installID: nil, provider: .apns,
-                addresses: [TokenAddress(app: stores.app.number, provider: .apns, sha256: voip.sha256)],
-                reason: "Unregistered")
-            let feedback = Feedback(
-                of: stores.app, items: [try stores.item("bbbbbbbbbbbbbbbb"), typed], actor: "sender:test")
-            let counts = try await stores.postgres.withTransaction { other in
-                _ = try await other.execute("SELECT FROM installation WHERE install_id = 'a' FOR UPDATE")
-                async let counts = stores.feedback.applyLocked(feedback)
-                try await stores.waitForBlockedSession()
-                #expect(try await stores.sql("SELECT FROM feedback_breaker FOR UPDATE NOWAIT").count == 1)
-                let later: PostgresStatement = "SELECT FROM installation WHERE install_id = 'b' FOR UPDATE NOWAIT"
-                #expect(try await stores.sql(later).count == 1)
-                try await other.commit()
-                return try await counts
-            }
-            #expect(counts[.unregistered] == 2)
-            try await stores.expectIntact()
+        let voip = try SentTypedToken.make(.voip, "voip")
+        try await stores.register("a", token: token, tokens: [voip])
+        try await stores.register("b", token: "bbbbbbbbbbbbbbbb")
+        try await stores.register("c", token: "cccccccccccccccc")
+        try await stores.waitTwoDays()
+        #expect(try await stores.judge(["cccccccccccccccc"])[.unregistered] == 1)
+        let typed = FeedbackItem(
+            installID: nil, provider: .apns,
+            addresses: [TokenAddress(app: stores.app.number, provider: .apns, sha256: voip.sha256)],
+            reason: "Unregistered")
+        let feedback = Feedback(
+            of: stores.app, items: [try stores.item("bbbbbbbbbbbbbbbb"), typed], actor: "sender:test")
+        let counts = try await stores.postgres.withTransaction { other in
+            _ = try await other.execute("SELECT FROM installation WHERE install_id = 'a' FOR UPDATE")
+            async let counts = stores.feedback.applyLocked(feedback)
+            try await stores.waitForBlockedSession()
+            #expect(try await stores.sql("SELECT FROM feedback_breaker FOR UPDATE NOWAIT").count == 1)
+            let later: PostgresStatement = "SELECT FROM installation WHERE install_id = 'b' FOR UPDATE NOWAIT"
+            #expect(try await stores.sql(later).count == 1)
+            try await other.commit()
+            return try await counts
         }
+        #expect(counts[.unregistered] == 2)
+        try await stores.expectIntact()
     }
 
     /// A read locks no row: feedback that changes nothing waits for no lock.
@@ -200,8 +196,7 @@ extension TestStores {
     /// Until a session waits for a row that another one has locked.
     func waitForBlockedSession() async throws {
         try await eventually {
-            try await sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")[0].decode(
-                0, as: Int.self) > 0
+            try await count("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0
         }
     }
 

@@ -4,8 +4,12 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("A logout of a user ends the sessions that were bound before it, also those that left their installations (R7)")
+@Suite(
+    "A logout of a user ends the sessions that were bound before it, also those that left their installations (R7)",
+    .store)
 struct LeftSessionTests {
+    private let store = StoreUnderTest.lent!
+
     /// How the session `s` of `alice` leaves `phone`.
     enum Leaving: CaseIterable {
         case otherSession, otherUser, noUser, logout, deletion
@@ -45,33 +49,27 @@ struct LeftSessionTests {
     }
 
     @Test(arguments: Leaving.allCases) func session_isEnded_whenItLeftBefore(_ leaving: Leaving) async throws {
-        try await withStore { store in
-            #expect(try await signIn("phone", session: "s", store))
-            try await leaving.leave(store)
-            try await logOutAlice(store)
-            #expect(try await signIn("tablet", session: "s", store) == false)
-            #expect(try await signIn("tablet", session: "new", store))
-        }
+        #expect(try await signIn("phone", session: "s", store))
+        try await leaving.leave(store)
+        try await logOutAlice(store)
+        #expect(try await signIn("tablet", session: "s", store) == false)
+        #expect(try await signIn("tablet", session: "new", store))
     }
 
     @Test(arguments: Leaving.allCases) func session_isNotEnded_whenItBeganAfterwards(_ leaving: Leaving) async throws {
-        try await withStore { store in
-            try await logOutAlice(store)
-            #expect(try await signIn("phone", session: "s", store))
-            try await leaving.leave(store)
-            #expect(try await signIn("tablet", session: "s", store))
-        }
+        try await logOutAlice(store)
+        #expect(try await signIn("phone", session: "s", store))
+        try await leaving.leave(store)
+        #expect(try await signIn("tablet", session: "s", store))
     }
 
     /// Nor has its user.
     @Test func session_hasNoRow_whileItIsBound() async throws {
-        try await withStore { store in
-            #expect(try await signIn("phone", session: "s", store))
-            #expect(try await signIn("tablet", session: "s", store))
-            #expect(try await store.count("SELECT count(*) FROM session") == 0)
-            #expect(try await store.count("SELECT count(*) FROM user_guard") == 0)
-            try await logOutAlice(store)
-            #expect(try await store.strings("SELECT session_id FROM session WHERE ended_at IS NOT NULL") == ["s"])
-        }
+        #expect(try await signIn("phone", session: "s", store))
+        #expect(try await signIn("tablet", session: "s", store))
+        #expect(try await store.count("SELECT count(*) FROM session") == 0)
+        #expect(try await store.count("SELECT count(*) FROM user_guard") == 0)
+        try await logOutAlice(store)
+        #expect(try await store.strings("SELECT session_id FROM session WHERE ended_at IS NOT NULL") == ["s"])
     }
 }

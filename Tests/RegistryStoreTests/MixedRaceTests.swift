@@ -19,14 +19,9 @@ struct MixedRaceTests {
         try await withServices(count) { services in
             let isDone = Flag()
             async let followed = services[0].follow(until: isDone)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for client in 0..<48 {
-                    group.addTask {
-                        var dice = SeededGenerator(seed: UInt64(client))
-                        for _ in 0..<25 { try await services[client % count].step(&dice) }
-                    }
-                }
-                try await group.waitForAll()
+            try await atOnce(0..<48) { client in
+                var dice = SeededGenerator(seed: UInt64(client))
+                for _ in 0..<25 { try await services[client % count].step(&dice) }
             }
             isDone.set()
             let events = try await followed
@@ -140,7 +135,7 @@ struct MixedRaceTests {
             }
             let scope: SessionEnd.Scope =
                 isSession ? .session(try SessionID("s")) : .user(try UserID("kiosk"), except: nil)
-            try await store.holding("DELETE FROM installation WHERE install_id = 'kiosk-1'") {
+            try await store.database.holding("DELETE FROM installation WHERE install_id = 'kiosk-1'") {
                 _ = try await users.end(SessionEnd(app: AppNumber(1), scope: scope, actor: "service:test"))
             }
             #expect(try await store.count("SELECT count(*) FROM installation WHERE user_id IS NOT NULL") == 0)

@@ -22,6 +22,9 @@ struct StoreUnderTest: Sendable {
     /// Of the store's sessions.
     let configuration: PostgresConfiguration
 
+    /// That of the test that runs.
+    @TaskLocal static var lent: StoreUnderTest?
+
     func register(_ registration: Registration) async throws -> RegistrationOutcome {
         try await coalescer.register(registration)
     }
@@ -50,15 +53,6 @@ struct StoreUnderTest: Sendable {
         for invariant in Invariant.all where names.contains(where: invariant.name.hasPrefix) {
             #expect(try await count(invariant.count) == 0, "\(invariant.name)", sourceLocation: sourceLocation)
         }
-    }
-}
-
-extension StoreUnderTest {
-    /// Lets a change wait for the rows that a statement locks, for much longer than a batch may.
-    func holding(
-        _ lock: PostgresStatement, _ change: @escaping @Sendable () async throws -> Void
-    ) async throws {
-        try await database.holding(lock, change)
     }
 }
 
@@ -93,33 +87,29 @@ let serviceSettings = [
     "plan_cache_mode": "force_generic_plan", "statement_timeout": "10s", "lock_timeout": "25ms",
 ]
 
-/// Lends a store over a server of its own, whose schema is made.
-func withStore(_ body: @escaping @Sendable (StoreUnderTest) async throws -> Void) async throws {
-    var logger = Logger(label: "test")
-    logger.logLevel = .critical
-    try await ThrowawayCluster.withDatabase(from: .migrated, logger: logger) { [logger] server in
+/// Lends a store over a database of its own.
+func withStore(_ body: (StoreUnderTest) async throws -> Void) async throws {
+    try await ThrowawayCluster.withDatabase(from: .migrated, logger: TestStores.quiet) { server in
         let configuration = try PostgresConfiguration(server.connectionString, settings: serviceSettings)
         let loop = EventLoop(name: "store")
         defer { loop.stop() }
         let pools = [
             configuration, try PostgresConfiguration(server.superuserConnectionString),
         ].map {
-            PostgresClient($0, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 4), logger: logger)
+            PostgresClient($0, on: loop, limits: .init(connectionsMin: 0, connectionsMax: 4), logger: TestStores.quiet)
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for pool in pools { group.addTask { await pool.run() } }
-            let resources = LoopResources(postgres: pools[0])
-            let store = StoreUnderTest(
-                resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: pools[1],
-                configuration: configuration)
-            group.addTask { await store.coalescer.run() }
-            for app: Int32 in [1, 2, 3, 99] {
-                _ = try await pools[1].execute(RollUpStatements.addState(AppNumber(app)))
-            }
-            try await body(store)
-            group.cancelAll()
-            try await group.waitForAll()
+        let resources = LoopResources(postgres: pools[0])
+        let store = StoreUnderTest(
+            resources: resources, coalescer: RegistrationCoalescer(resources), loop: loop, database: pools[1],
+            configuration: configuration)
+        // All end with this scope.
+        async let _ = pools[0].run()
+        async let _ = pools[1].run()
+        async let _ = store.coalescer.run()
+        for app: Int32 in [1, 2, 3, 99] {
+            _ = try await store.database.execute(RollUpStatements.addState(AppNumber(app)))
         }
+        try await body(store)
     }
 }
 
@@ -142,7 +132,29 @@ func withStores(
     }
 }
 
+extension Owner {
+    static func ofTest(_ user: String, session: String? = nil, until expiry: Timestamp? = nil) throws -> Owner {
+        Owner(userID: try UserID(user), session: try session.map { Session(id: try SessionID($0), expiresAt: expiry) })
+    }
+}
+
 extension Registration {
+    /// - Parameter change: what is unlike a phone in Berlin whose settings are unknown.
+    static func make(
+        _ installID: String, _ token: Token, of app: App, as owner: Owner? = nil, tokens: [SentTypedToken]? = nil,
+        precondition: Precondition? = nil, _ change: (inout Snapshot) -> Void = { _ in }
+    ) throws -> Registration {
+        let device = Device(
+            installID: try InstallID(installID), deviceModel: "iPhone17,3", systemName: "iOS", systemVersion: "26.5",
+            locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
+        var snapshot = Snapshot(settings: NotificationSettings(), device: device)
+        change(&snapshot)
+        return Registration(
+            RegistrationRequest(token: token, keys: nil, snapshot: snapshot, tokens: tokens), of: app,
+            by: RegistrationClaim(of: app, owner: owner, precondition: precondition), actor: "service:test",
+            sha256: TestStores.sha256)
+    }
+
     /// - Parameter token: any text; each one is another token. For APNs it has at least eight letters.
     static func make(
         _ installID: String, token: String? = nil, user: String? = nil, carrier: String? = nil,
@@ -151,23 +163,17 @@ extension Registration {
         installationsMax: Int? = nil
     ) throws -> Registration {
         let text = token ?? "token-of-\(installID)"
-        let device = Device(
-            installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: "26.5", locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin",
-            timeZoneOffset: 3600, carrier: carrier)
         var draft = AppPolicy.Draft()
         draft.installationsPerUser = installationsMax
-        let app = App(number: AppNumber(1), id: try AppID("com.example.mail"), policy: try AppPolicy(draft))
-        let owner = try user.map { user in
-            let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: expiresAt) }
-            return Owner(userID: try UserID(user), session: session)
+        return try make(
+            installID, Token(provider.isApple ? String(hex: text.utf8) : text, of: provider),
+            of: App(number: AppNumber(1), id: AppID("com.example.mail"), policy: AppPolicy(draft)),
+            as: user.map { try Owner.ofTest($0, session: session, until: expiresAt) }, tokens: tokens,
+            precondition: precondition
+        ) {
+            $0.device.locale = LocaleIdentifier(locale)
+            ($0.device.carrier, $0.device.keychainID) = (carrier, keychain)
         }
-        return Registration(
-            RegistrationRequest(
-                token: try Token(provider.isApple ? String(hex: text.utf8) : text, of: provider), keys: nil,
-                snapshot: Snapshot(settings: NotificationSettings(), device: device), tokens: tokens),
-            of: app, by: RegistrationClaim(of: app, owner: owner, precondition: precondition),
-            actor: "service:test", sha256: TestStores.sha256)
     }
 }
 

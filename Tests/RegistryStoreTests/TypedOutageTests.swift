@@ -1,6 +1,7 @@
 import PostgresClient
 import PushRegistry
 import RegistryJobs
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryStore
@@ -26,10 +27,7 @@ struct TypedOutageTests {
     }
 
     private func registerAll(_ stores: TestStores, count: Int = Self.count) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<count { group.addTask { _ = try await register(number, stores) } }
-            try await group.waitForAll()
-        }
+        try await atOnce(0..<count) { number in _ = try await register(number, stores) }
     }
 
     private func report(
@@ -59,8 +57,7 @@ struct TypedOutageTests {
     private func handedOut(_ kind: TokenKind, _ stores: TestStores) async throws -> Int {
         let audience = Audience(
             app: stores.app.number, filter: .everybody, include: .active, tokens: HandedOutTokens(kind, name: nil))
-        let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
-        return Int(try await audiences.count(audience, explains: false).count)
+        return Int(try await stores.audiences.count(audience, explains: false).count)
     }
 
     private func held(_ stores: TestStores) async throws -> [Int] {
@@ -164,19 +161,17 @@ struct TypedOutageTests {
 
     /// Of twelve phones, eight are suspect, and the sessions of two have expired.
     @Test func share_isOfTheTokens_thatReachTheirInstallations() async throws {
-        try await TestStores.with { stores in
-            try await registerAll(stores, count: 12)
-            try await stores.waitTwoDays()
-            let doubtful = (0..<8).map { "aaaaaaaaaa" + String(100_000_000 + $0) }
-            #expect(try await stores.judge(doubtful, "BadDeviceToken")[.suspect] == 8)
-            _ = try await stores.sql(
-                """
-                UPDATE installation
-                SET user_id = 'alice', session_id = 's', session_expires_at = now() - interval '1 hour'
-                WHERE install_id IN ('phone-8', 'phone-9')
-                """)
-            let counts = try await report(10..<12, to: try stores.app(breakingAbove: 1, share: 0.5), stores)
-            #expect(counts[.unregistered] == 1 && counts[.held] == 1)
-        }
+        try await registerAll(stores, count: 12)
+        try await stores.waitTwoDays()
+        let doubtful = (0..<8).map { "aaaaaaaaaa" + String(100_000_000 + $0) }
+        #expect(try await stores.judge(doubtful, "BadDeviceToken")[.suspect] == 8)
+        _ = try await stores.sql(
+            """
+            UPDATE installation
+            SET user_id = 'alice', session_id = 's', session_expires_at = now() - interval '1 hour'
+            WHERE install_id IN ('phone-8', 'phone-9')
+            """)
+        let counts = try await report(10..<12, to: try stores.app(breakingAbove: 1, share: 0.5), stores)
+        #expect(counts[.unregistered] == 1 && counts[.held] == 1)
     }
 }

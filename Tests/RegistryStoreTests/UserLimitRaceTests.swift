@@ -14,19 +14,14 @@ struct UserLimitRaceTests {
     @Test(arguments: [1, 2, 4]) func phones_ofFewUsers_throughSeveralServices(services count: Int) async throws {
         try await withStores(count) { services in
             try await watching(services[0]) {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for client in 0..<48 {
-                        group.addTask {
-                            var dice = SeededGenerator(seed: UInt64(client))
-                            for _ in 0..<12 {
-                                let user = "user-\(client % 4)"
-                                let phone = "phone-\(client % 4)-\(dice.below(20))"
-                                _ = try await services[dice.below(count)].register(
-                                    .make(phone, user: user, installationsMax: Self.limit))
-                            }
-                        }
+                try await atOnce(0..<48) { client in
+                    var dice = SeededGenerator(seed: UInt64(client))
+                    for _ in 0..<12 {
+                        let user = "user-\(client % 4)"
+                        let phone = "phone-\(client % 4)-\(dice.below(20))"
+                        _ = try await services[dice.below(count)].register(
+                            .make(phone, user: user, installationsMax: Self.limit))
                     }
-                    try await group.waitForAll()
                 }
             }
             let counts = try await services[0].strings(
@@ -41,11 +36,8 @@ struct UserLimitRaceTests {
     /// The policy has got the limit late.
     @Test func oneRegistration_supersedesAThousand_atMost() async throws {
         try await withStores(1) { services in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for phone in 0..<1_010 {
-                    group.addTask { _ = try await services[0].register(.make("phone-\(phone)", user: "alice")) }
-                }
-                try await group.waitForAll()
+            try await atOnce(0..<1_010) { phone in
+                _ = try await services[0].register(.make("phone-\(phone)", user: "alice"))
             }
             for (phone, superseded) in [("one", 1_000), ("two", 1_010), ("three", 1_011)] {
                 _ = try await services[0].register(.make(phone, user: "alice", installationsMax: 2))
@@ -59,27 +51,22 @@ struct UserLimitRaceTests {
     @Test(arguments: [1, 3]) func phonesAndTokens_thatMoveBetweenUsers(services count: Int) async throws {
         try await withStores(count) { services in
             try await watching(services[0]) {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for client in 0..<32 {
-                        group.addTask {
-                            var dice = SeededGenerator(seed: 100 + UInt64(client))
-                            for _ in 0..<12 {
-                                let phone = "phone-\(dice.below(16))"
-                                let token = dice.isTrue(0.4) ? "shared-token-\(dice.below(6))" : "token-of-\(phone)"
-                                let typed =
-                                    dice.isTrue(0.3)
-                                    ? [try SentTypedToken.make(.voip, "voip-\(dice.below(6))")] : nil
-                                let registration = try Registration.make(
-                                    phone, token: token, user: dice.isTrue(0.9) ? "user-\(dice.below(3))" : nil,
-                                    session: dice.isTrue(0.5) ? "session-\(dice.below(9))" : nil, provider: .apns,
-                                    tokens: typed, installationsMax: Self.limit)
-                                do {
-                                    _ = try await services[dice.below(count)].register(registration)
-                                } catch RegistrationRefusal.sessionEnded {}
-                            }
-                        }
+                try await atOnce(0..<32) { client in
+                    var dice = SeededGenerator(seed: 100 + UInt64(client))
+                    for _ in 0..<12 {
+                        let phone = "phone-\(dice.below(16))"
+                        let token = dice.isTrue(0.4) ? "shared-token-\(dice.below(6))" : "token-of-\(phone)"
+                        let typed =
+                            dice.isTrue(0.3)
+                            ? [try SentTypedToken.make(.voip, "voip-\(dice.below(6))")] : nil
+                        let registration = try Registration.make(
+                            phone, token: token, user: dice.isTrue(0.9) ? "user-\(dice.below(3))" : nil,
+                            session: dice.isTrue(0.5) ? "session-\(dice.below(9))" : nil, provider: .apns,
+                            tokens: typed, installationsMax: Self.limit)
+                        do {
+                            _ = try await services[dice.below(count)].register(registration)
+                        } catch RegistrationRefusal.sessionEnded {}
                     }
-                    try await group.waitForAll()
                 }
             }
             try await services[0].expectIntact()

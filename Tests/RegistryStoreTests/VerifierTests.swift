@@ -19,6 +19,17 @@ struct VerifierTests {
             self.done = done
             self.undone = undone
         }
+
+        /// Changes the row of an installation.
+        static func update(
+            _ broken: Set<String>, _ done: PostgresSQL, undone: PostgresSQL, of installID: String = "b",
+            in table: PostgresSQL = "installation"
+        ) -> Self {
+            func update(_ change: PostgresSQL) -> PostgresStatement {
+                PostgresStatement("UPDATE \(sql: table) SET \(sql: change) WHERE install_id = \(installID)")
+            }
+            return Self(broken, update(done), undone: update(undone))
+        }
     }
 
     @Test func damage_isFound_andNothingElseIsAccused() async throws {
@@ -151,35 +162,24 @@ struct VerifierTests {
             """)
     }
 
-    private static let registryDamages = [
-        Damage(
-            ["token-digest"], "UPDATE installation SET token = token || 'ff' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET token = left(token, -2) WHERE install_id = 'b'"),
-        Damage(
-            ["token-and-state"], "UPDATE installation SET p256dh = 'x' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET p256dh = NULL WHERE install_id = 'b'"),
-        Damage(
-            ["owner-and-session"],
-            "UPDATE installation SET session_expires_at = now() + interval '1 day' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET session_expires_at = NULL WHERE install_id = 'b'"),
-        Damage(
-            ["generation"], "UPDATE installation SET registration_generation = generation + 1 WHERE install_id = 'b'",
-            undone: "UPDATE installation SET registration_generation = generation WHERE install_id = 'b'"),
-        Damage(
-            ["times"], "UPDATE installation SET last_seen_at = last_seen_at - interval '1 day' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET last_seen_at = last_seen_at + interval '1 day' WHERE install_id = 'b'"),
-        Damage(
-            ["times"],
-            "UPDATE installation SET state_changed_at = state_changed_at - interval '9 days' WHERE install_id = 'b'",
-            undone:
-                "UPDATE installation SET state_changed_at = state_changed_at + interval '9 days' WHERE install_id = 'b'"
-        ),
-        Damage(
-            ["times"], "UPDATE installation SET snapshot_at = snapshot_at - interval '99 days' WHERE install_id = 'd'",
-            undone: "UPDATE installation SET snapshot_at = snapshot_at + interval '99 days' WHERE install_id = 'd'"),
-        Damage(
-            ["generation"], "UPDATE installation SET epoch = generation + 1 WHERE install_id = 'd'",
-            undone: "UPDATE installation SET epoch = generation WHERE install_id = 'd'"),
+    private static let registryDamages: [Damage] = [
+        .update(["token-digest"], "token = token || 'ff'", undone: "token = left(token, -2)"),
+        .update(["token-and-state"], "p256dh = 'x'", undone: "p256dh = NULL"),
+        .update(
+            ["owner-and-session"], "session_expires_at = now() + interval '1 day'",
+            undone: "session_expires_at = NULL"),
+        .update(
+            ["generation"], "registration_generation = generation + 1", undone: "registration_generation = generation"),
+        .update(
+            ["times"], "last_seen_at = last_seen_at - interval '1 day'",
+            undone: "last_seen_at = last_seen_at + interval '1 day'"),
+        .update(
+            ["times"], "state_changed_at = state_changed_at - interval '9 days'",
+            undone: "state_changed_at = state_changed_at + interval '9 days'"),
+        .update(
+            ["times"], "snapshot_at = snapshot_at - interval '99 days'",
+            undone: "snapshot_at = snapshot_at + interval '99 days'", of: "d"),
+        .update(["generation"], "epoch = generation + 1", undone: "epoch = generation", of: "d"),
         Damage(
             ["notification-epoch"], counter(epoch: "epoch - 1"), undone: "DELETE FROM notification_counter"),
         Damage(
@@ -201,9 +201,7 @@ struct VerifierTests {
             SELECT app_id, install_id, 'x', 1, 0, now() FROM installation WHERE install_id = 'd'
             """,
             undone: "DELETE FROM notification_dedup"),
-        Damage(
-            ["generation"], "UPDATE installation SET revision = -revision WHERE install_id = 'b'",
-            undone: "UPDATE installation SET revision = -revision WHERE install_id = 'b'"),
+        .update(["generation"], "revision = -revision", undone: "revision = -revision"),
         Damage(
             ["token-holder"], "UPDATE token_holder SET install_id = NULL WHERE install_id = 'b'",
             undone: """
@@ -216,32 +214,18 @@ struct VerifierTests {
                 UPDATE token_holder h SET install_id = 'b' FROM installation i
                 WHERE i.install_id = 'b' AND h.token_sha256 = i.token_sha256
                 """),
-        Damage(
-            ["owner"], "UPDATE installation_owner SET left_at = now() WHERE install_id = 'b'",
-            undone: "UPDATE installation_owner SET left_at = NULL WHERE install_id = 'b'"),
-        Damage(
-            ["owner"], "UPDATE installation_owner SET session_id = 's2' WHERE install_id = 'd'",
-            undone: "UPDATE installation_owner SET session_id = 's1' WHERE install_id = 'd'"),
-        Damage(
-            ["registrant"], "UPDATE installation SET registrant = registrant + 1 WHERE install_id = 'b'",
-            undone: "UPDATE installation SET registrant = registrant - 1 WHERE install_id = 'b'"),
-        Damage(
-            ["app", "token-holder", "rollup-cells", "rollup-recount"],
-            "UPDATE installation SET app_id = app_id + 1000 WHERE install_id = 'eventless'",
-            undone: "UPDATE installation SET app_id = app_id - 1000 WHERE install_id = 'eventless'"),
+        .update(["owner"], "left_at = now()", undone: "left_at = NULL", in: "installation_owner"),
+        .update(["owner"], "session_id = 's2'", undone: "session_id = 's1'", of: "d", in: "installation_owner"),
+        .update(["registrant"], "registrant = registrant + 1", undone: "registrant = registrant - 1"),
+        .update(
+            ["app", "token-holder", "rollup-cells", "rollup-recount"], "app_id = app_id + 1000",
+            undone: "app_id = app_id - 1000", of: "eventless"),
         Damage(
             ["event-chain"], "UPDATE token_event SET generation_before = generation_before - 1 WHERE event = 'rotated'",
             undone: "UPDATE token_event SET generation_before = generation_before + 1 WHERE event = 'rotated'"),
-        Damage(
-            ["event-matches-row", "rollup-recount"], "UPDATE installation SET state = 'stale' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET state = 'active' WHERE install_id = 'b'"),
-        Damage(
-            ["event-matches-row"], "UPDATE installation SET generation = generation + 1 WHERE install_id = 'b'",
-            undone: "UPDATE installation SET generation = generation - 1 WHERE install_id = 'b'"),
-        Damage(
-            ["event-matches-row", "owner", "registrant"],
-            "UPDATE installation SET user_id = 'mallory' WHERE install_id = 'b'",
-            undone: "UPDATE installation SET user_id = 'bob' WHERE install_id = 'b'"),
+        .update(["event-matches-row", "rollup-recount"], "state = 'stale'", undone: "state = 'active'"),
+        .update(["event-matches-row"], "generation = generation + 1", undone: "generation = generation - 1"),
+        .update(["event-matches-row", "owner", "registrant"], "user_id = 'mallory'", undone: "user_id = 'bob'"),
         Damage(
             ["event-without-token"],
             """

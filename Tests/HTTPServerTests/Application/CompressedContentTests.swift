@@ -19,19 +19,15 @@ struct CompressedContentTests {
 
     /// Reads the head only: a 304 has no body.
     private func status(_ fields: String) async throws -> Int {
-        let server = try Self.server()
-        return try await blocking {
-            let client = try server.client()
+        try await Self.server().serve { _, client in
             try client.send("GET /file HTTP/1.1\r\nHost: test\r\n\(fields)\r\n")
             return try client.response(toHead: true).status
         }
     }
 
     private func get(_ fields: String...) async throws -> [TestClient.Response] {
-        let server = try Self.server()
-        return try await blocking {
-            let client = try server.client()
-            return try fields.map { try client.get("/file", $0) }
+        try await Self.server().serve { _, client in
+            try fields.map { try client.get("/file", $0) }
         }
     }
 

@@ -49,8 +49,7 @@ struct CompressionTests {
     }
 
     private func get(_ path: String, _ fields: String) async throws -> TestClient.Response {
-        let server = try Self.server()
-        return try await blocking { try server.client().get(path, fields) }
+        try await Self.server().serve { _, client in try client.get(path, fields) }
     }
 
     @Test(arguments: ["/rows", "/large"])
@@ -64,9 +63,7 @@ struct CompressionTests {
     }
 
     @Test func rowDecompresses_whenItWasFlushed() async throws {
-        let server = try Self.server()
-        try await blocking {
-            let client = try server.client()
+        try await Self.server().serve { server, client in
             try client.send("GET /feed HTTP/1.1\r\nHost: test\r\n\(Self.gzip)\r\n")
             #expect(try client.response(toHead: true).status == 200)
             var bytes: [UInt8] = []
@@ -79,9 +76,7 @@ struct CompressionTests {
     }
 
     @Test func fieldsEqualThoseOfGET_whenTheMethodIsHEAD() async throws {
-        let server = try Self.server()
-        try await blocking {
-            let client = try server.client()
+        try await Self.server().serve { _, client in
             try client.send("HEAD /rows HTTP/1.1\r\nHost: test\r\n\(Self.gzip)\r\n")
             #expect(try client.response(toHead: true).fields["content-encoding"] == "gzip")
             #expect(try client.get("/hello").body == "hello")
@@ -89,9 +84,7 @@ struct CompressionTests {
     }
 
     @Test func bodyEndsWithTheConnection_whenTheClientIsOfHTTP10() async throws {
-        let server = try Self.server()
-        try await blocking {
-            let client = try server.client()
+        try await Self.server().serve { _, client in
             try client.send("GET /rows HTTP/1.0\r\n\(Self.gzip)\r\n")
             let body = try Gunzip(try client.response().bytes)
             #expect(body.isComplete && body.text == Self.rows)
@@ -99,9 +92,7 @@ struct CompressionTests {
     }
 
     @Test func memberIsIncomplete_whenTheProducerFails() async throws {
-        let server = try Self.server()
-        try await blocking {
-            let client = try server.client()
+        _ = try await Self.server().serve { _, client in
             #expect(throws: TestClient.Failure.self) { try client.get("/fail", Self.gzip) }
         }
     }

@@ -31,9 +31,7 @@ struct CrossOriginTests {
     }
 
     private func options(_ path: String, _ fields: String) async throws -> TestClient.Response {
-        let server = try Self.server()
-        return try await blocking {
-            let client = try server.client()
+        try await Self.server().serve { server, client in
             try client.send("OPTIONS \(path) HTTP/1.1\r\nHost: test\r\n\(fields)\r\n")
             let response = try client.response()
             #expect(server.events.count("put") == 0)
@@ -42,8 +40,7 @@ struct CrossOriginTests {
     }
 
     private func get(_ path: String, _ fields: String) async throws -> TestClient.Response {
-        let server = try Self.server()
-        return try await blocking { try server.client().get(path, fields) }
+        try await Self.server().serve { _, client in try client.get(path, fields) }
     }
 
     @Test func preflight_listsWhatIsAllowed_whenTheOriginIsAllowed() async throws {
@@ -88,9 +85,7 @@ struct CrossOriginTests {
     }
 
     @Test func refusalOfALargeBodyCanBeRead_whenTheOriginIsAllowed() async throws {
-        let server = try Self.server()
-        try await blocking {
-            let client = try server.client()
+        try await Self.server().serve { _, client in
             try client.send("PUT /shared/thing HTTP/1.1\r\nHost: t\r\n\(Self.page)Content-Length: 5\r\n\r\n12345")
             let response = try client.response()
             #expect(response.status == 413)

@@ -197,11 +197,6 @@ extension Conversation {
         poll()
     }
 
-    func completeHandshake() {
-        state.update(TransportStatus())
-        poll()
-    }
-
     private func remove(_ exchange: Exchange) {
         if streaming === exchange { streaming = nil }
         running.removeAll { $0 === exchange }

@@ -8,9 +8,7 @@ import Testing
 @Suite("Requests of one connection get their responses in order", .timeLimit(.minutes(5)))
 struct ConversationTests {
     @Test func headHasNoBody_whenGetHasOne() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await TestServer().serve { _, client in
             for path in ["/hello", "/nothing"] {
                 try client.send("HEAD \(path) HTTP/1.1\r\nHost: t\r\n\r\n")
                 let response = try client.response(toHead: true)
@@ -23,9 +21,7 @@ struct ConversationTests {
     }
 
     @Test func allMethodsAreListed_whenTheMethodIsUnsupported() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await TestServer().serve { _, client in
             #expect(try client.post("/hello", "").fields["allow"] == "GET, HEAD, OPTIONS")
             try client.send("OPTIONS /echo HTTP/1.1\r\nHost: t\r\n\r\n")
             #expect(try client.response().fields["allow"] == "OPTIONS, POST")
@@ -35,9 +31,7 @@ struct ConversationTests {
     }
 
     @Test func errorHasNoDetails_whenAHandlerFails() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await TestServer().serve { _, client in
             let response = try client.get("/fail")
             #expect(response.status == 500)
             #expect(!response.body.contains("password"))
@@ -46,9 +40,7 @@ struct ConversationTests {
     }
 
     @Test func requestIDIsTheClients_whenItIsValid() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await TestServer().serve { _, client in
             #expect(try client.get("/hello", "X-Request-Id: abc-1\r\n").fields["x-request-id"] == "abc-1")
             let generated = try client.get("/hello", "X-Request-Id: a b\r\n").fields["x-request-id"]
             #expect(generated?.count == 32)
@@ -60,8 +52,7 @@ struct ConversationTests {
 
     @Test func observerIsNotified_whenARequestIsFinished() async throws {
         let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await server.serve { _, client in
             _ = try client.get("/things/a/b")
             try client.send("nonsense\r\n\r\n")
             #expect(try client.response().status == 400)

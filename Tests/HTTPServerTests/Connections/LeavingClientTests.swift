@@ -8,8 +8,7 @@ import Testing
 struct LeavingClientTests {
     @Test func handlerIsCancelled_whenItsClientResets() async throws {
         let server = try TestServer { $0.timeouts.halfClosed = .seconds(60) }
-        try await blocking {
-            let client = try server.client()
+        try await server.serve { server, client in
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
             #expect(server.events.wait(for: "waiting"))
             client.reset()
@@ -32,9 +31,7 @@ struct LeavingClientTests {
     }
 
     @Test func allResponsesArrive_whenTheClientHalfCloses() async throws {
-        let server = try TestServer { $0.timeouts.halfClosed = .seconds(60) }
-        try await blocking {
-            let client = try server.client()
+        try await TestServer({ $0.timeouts.halfClosed = .seconds(60) }).serve { server, client in
             try client.send("GET /gate HTTP/1.1\r\nHost: t\r\n\r\nGET /hello HTTP/1.1\r\nHost: t\r\n\r\n")
             client.finishSending()
             // A later response of the same loop: it has seen the end of the input.
@@ -48,9 +45,7 @@ struct LeavingClientTests {
     }
 
     @Test func truncatedRequestIsRefused_whenTheClientHalfCloses() async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await TestServer().serve { _, client in
             try client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\nbod")
             client.finishSending()
             #expect(try client.response().status == 400)
@@ -59,9 +54,7 @@ struct LeavingClientTests {
     }
 
     @Test func refusalArrives_whenAHugeBodyIsBeingSent() async throws {
-        let server = try TestServer { $0.timeouts.linger = .seconds(20) }
-        try await blocking {
-            let client = try server.client()
+        try await TestServer({ $0.timeouts.linger = .seconds(20) }).serve { _, client in
             try client.send("POST /echo HTTP/1.1\r\nHost: t\r\nContent-Length: 3000000\r\n\r\n")
             try client.send(String(repeating: "x", count: 3_000_000))
             #expect(try client.response().status == 413)

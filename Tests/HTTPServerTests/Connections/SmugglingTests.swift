@@ -24,9 +24,7 @@ struct SmugglingTests {
     ]
 
     @Test(arguments: first) func thereIsOneResponse_whenTheFirstRequestIs(_ first: String) async throws {
-        let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await TestServer().serve { _, client in
             try client.send(first + Self.second)
             let response = try client.response()
             #expect(first.hasSuffix("close\r\n\r\n") ? response.status == 200 : response.status >= 400)
@@ -36,8 +34,7 @@ struct SmugglingTests {
 
     @Test func bodyIsNotARequest_whenItLooksLikeOne() async throws {
         let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await server.serve { _, client in
             for path in ["/echo", "/nothing", "/hello"] {
                 let body = "DELETE /smuggled HTTP/1.1\r\nHost: t\r\n\r\n"
                 _ = try client.post(path, body)

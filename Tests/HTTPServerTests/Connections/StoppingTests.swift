@@ -38,8 +38,7 @@ struct StoppingTests {
 
     @Test func lateRequestIsServed_whenItsConnectionWasIdleAtTheStop() async throws {
         let server = try TestServer { $0.timeouts.idleDrain = .seconds(5) }
-        try await blocking {
-            let client = try server.client()
+        try await server.serve { server, client in
             _ = try client.get("/hello")
             server.cancel()
             #expect(try client.get("/hello").body == "hello")
@@ -49,8 +48,7 @@ struct StoppingTests {
 
     @Test func connectionsAreCut_whenTheDrainTakesTooLong() async throws {
         let server = try TestServer { $0.timeouts.drain = .milliseconds(1) }
-        try await blocking {
-            let client = try server.client()
+        try await server.serve { server, client in
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
             #expect(server.events.wait(for: "waiting"))
             server.cancel()
@@ -62,8 +60,7 @@ struct StoppingTests {
 
     @Test func everythingEndsAtOnce_whenTheServerAborts() async throws {
         let server = try TestServer()
-        try await blocking {
-            let client = try server.client()
+        try await server.serve { server, client in
             try client.send("GET /wait HTTP/1.1\r\nHost: t\r\n\r\n")
             #expect(server.events.wait(for: "waiting"))
             server.cancel()

@@ -47,6 +47,13 @@ final class TestServer: Sendable {
         try TestClient(port, receiveBufferBytes: receiveBufferBytes)
     }
 
+    /// Runs blocking code with a client.
+    func serve<T: Sendable>(
+        _ body: @escaping @Sendable (_ server: TestServer, _ client: TestClient) throws -> T
+    ) async throws -> T {
+        try await blocking { [self] in try body(self, client()) }
+    }
+
     /// Stops the server by cancelling its task.
     func cancel() { running.cancel() }
 
@@ -138,17 +145,13 @@ final class EventLog: RequestObserver, @unchecked Sendable {
     private var finished: [FinishedRequest] = []
 
     func add(_ event: String) {
-        condition.lock()
-        events.append(event)
+        condition.withLock { events.append(event) }
         condition.broadcast()
-        condition.unlock()
     }
 
     func didFinish(_ request: FinishedRequest) {
-        condition.lock()
-        finished.append(request)
+        condition.withLock { finished.append(request) }
         condition.broadcast()
-        condition.unlock()
     }
 
     func count(_ event: String) -> Int {

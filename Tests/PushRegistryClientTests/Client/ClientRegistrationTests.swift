@@ -25,11 +25,7 @@ struct ClientRegistrationTests {
 
     @Test func refresh_sendsTheLatestState_whenSeveralThingsChangeDuringARequest() async throws {
         let phone = Phone()
-        let gate = GatedTransport(phone.registry)
-        let client = phone.launch(transport: gate)
-        await client.signIn { phone.registry.credential(user: "alice") }
-        await client.didRegister(token: Phone.token, provider: .apns)
-        await gate.arrival()
+        let (client, gate) = await phone.launchHeld(as: "alice")
         for number in 1...20 {
             phone.set { $0.device.appVersion = "2.\(number)" }
             await client.refresh()

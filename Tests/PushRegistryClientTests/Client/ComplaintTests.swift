@@ -126,11 +126,7 @@ struct ComplaintTests {
     func responseForTheFormerUser_overwritesTheCurrentOne(_ refusal: (status: Int, code: String)?) async throws {
         let phone = Phone()
         if let refusal { await phone.registry.failNext(status: refusal.status, code: refusal.code) }
-        let gate = GatedTransport(phone.registry)
-        let client = phone.launch(transport: gate)
-        await client.signIn { phone.registry.credential(user: "alice") }
-        await client.didRegister(token: Phone.token, provider: .apns)
-        await gate.arrival()
+        let (client, gate) = await phone.launchHeld(as: "alice")
         await client.signIn { phone.registry.credential(user: "bob") }
         await gate.open()
         #expect(await client.settled().isRegistered)

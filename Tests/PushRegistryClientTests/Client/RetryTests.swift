@@ -78,9 +78,7 @@ struct ClientRetryTests {
         let (returns, networkIsBack) = AsyncStream.makeStream(of: Void.self)
         let services = SystemServices(
             networkReturn: { _ = await returns.first { _ in true } }, keepRunning: SystemServices.current.keepRunning)
-        let client = phone.launch(services: services)
-        await client.signIn { phone.registry.credential(user: "alice") }
-        await client.didRegister(token: Phone.token, provider: .apns)
+        let client = await phone.launch(as: "alice", services: services)
         #expect(await client.settled().retryAt != nil)
         await phone.registry.setReachable(true)
         networkIsBack.yield()

@@ -60,11 +60,7 @@ struct ClientSignOutTests {
 
     @Test func signOut_logsOut_whenTheRegistrationIsInProgress() async throws {
         let phone = Phone()
-        let gate = GatedTransport(phone.registry)
-        let client = phone.launch(transport: gate)
-        await client.signIn { phone.registry.credential(user: "alice") }
-        await client.didRegister(token: Phone.token, provider: .apns)
-        await gate.arrival()
+        let (client, gate) = await phone.launchHeld(as: "alice")
         try await client.signOut()
         await gate.open()
         #expect(await client.settled() == .signedOut)
@@ -75,10 +71,7 @@ struct ClientSignOutTests {
     @Test func signOut_logsOut_whenTheNextRegistrationWasRefused() async throws {
         let phone = Phone()
         let lossy = LossyTransport(phone.registry)
-        let client = phone.launch(transport: lossy)
-        await client.signIn { phone.registry.credential(user: "alice") }
-        await client.didRegister(token: Phone.token, provider: .apns)
-        await client.settled()
+        let client = await phone.launch(as: "alice", transport: lossy)
         await lossy.loseNextResponse()
         await client.didRegister(token: String(repeating: "77", count: 32), provider: .apns)
         await client.settled()

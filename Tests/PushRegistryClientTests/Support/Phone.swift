@@ -38,12 +38,25 @@ final class Phone: Sendable {
     }
 
     /// A new process of an app whose user is signed in.
-    func launch(as user: String, session: String? = nil) async -> PushRegistryClient {
-        let client = launch()
+    func launch(
+        as user: String, session: String? = nil, transport: (any PushRegistryClient.Transport)? = nil,
+        services: SystemServices = .current
+    ) async -> PushRegistryClient {
+        let client = launch(transport: transport, services: services)
         await client.signIn { self.registry.credential(user: user, session: session) }
         await client.didRegister(token: Self.token, provider: .apns)
         await client.settled()
         return client
+    }
+
+    /// A new process whose first registration the gate holds.
+    func launchHeld(as user: String) async -> (client: PushRegistryClient, gate: GatedTransport) {
+        let gate = GatedTransport(registry)
+        let client = launch(transport: gate)
+        await client.signIn { self.registry.credential(user: user) }
+        await client.didRegister(token: Self.token, provider: .apns)
+        await gate.arrival()
+        return (client, gate)
     }
 
     func set(_ change: (inout PushRegistryClient.DeviceSnapshot) -> Void) {

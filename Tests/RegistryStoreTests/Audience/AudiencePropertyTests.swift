@@ -8,6 +8,7 @@ import Testing
 @Suite("An audience is what its definition says, whatever the filter (R13, R16)")
 struct AudiencePropertyTests {
     private let links: TimeZoneLinks
+    private var stores: TestStores { TestStores.lent! }
 
     init() throws {
         links = try TimeZoneLinks()
@@ -27,34 +28,32 @@ struct AudiencePropertyTests {
         #expect(circle.contains(latitude: pointLatitude, longitude: pointLongitude) == isWithin)
     }
 
-    @Test(arguments: [AudienceField.allCases.filter { $0 != .topic }, Self.ofTheRollUp])
+    @Test(.stores, arguments: [AudienceField.allCases.filter { $0 != .topic }, Self.ofTheRollUp])
     func results_agreeWithTheOracle_forRandomFilters(about fields: [AudienceField]) async throws {
         let seed = TestSeed.make(for: "AudiencePropertyTests")
-        try await TestStores.with { stores in
-            var dice = SeededGenerator(seed: seed)
-            let fleet = try await stores.makeFleet(250, &dice)
-            // Some of the roll-up is folded, the rest is not.
-            try await stores.fold(150)
-            let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
-            var partial = 0
-            for number in 0..<250 {
-                let audience = Audience(
-                    app: stores.app.number, filter: RandomFilter(links: links, fields: fields).make(&dice),
-                    include: dice.element(of: AudienceInclude.allCases))
-                let note = "seed \(seed), filter \(number): \(audience)"
-                let result = try await audiences.count(audience, explains: true)
-                var oracle = AudienceOracle(asOf: result.asOf, links: links)
-                let expected = fleet.filter { oracle.holds(audience, $0) }
-                #expect(Int(result.count) == expected.count, "\(note)")
-                if fields == Self.ofTheRollUp { #expect(result.plan?.path == .rollUp) }
-                let lists = try await lists(of: audience, in: audiences)
-                try await checkGroups(audience, fleet, &oracle, in: audiences, fields, &dice, note)
-                expectIDs(in: lists, expected, fleet.filter { oracle.holds(audience, $0) }, note)
-                if !expected.isEmpty, expected.count < fleet.count / 2 { partial += 1 }
-            }
-            // Filters that select no installation or all of them would show little.
-            #expect(partial > 50, "seed \(seed)")
+        var dice = SeededGenerator(seed: seed)
+        let fleet = try await stores.makeFleet(250, &dice)
+        // Some of the roll-up is folded, the rest is not.
+        try await stores.fold(150)
+        let audiences = stores.audiences
+        var partial = 0
+        for number in 0..<250 {
+            let audience = Audience(
+                app: stores.app.number, filter: RandomFilter(links: links, fields: fields).make(&dice),
+                include: dice.element(of: AudienceInclude.allCases))
+            let note = "seed \(seed), filter \(number): \(audience)"
+            let result = try await audiences.count(audience, explains: true)
+            var oracle = AudienceOracle(asOf: result.asOf, links: links)
+            let expected = fleet.filter { oracle.holds(audience, $0) }
+            #expect(Int(result.count) == expected.count, "\(note)")
+            if fields == Self.ofTheRollUp { #expect(result.plan?.path == .rollUp) }
+            let lists = try await lists(of: audience, in: audiences)
+            try await checkGroups(audience, fleet, &oracle, in: audiences, fields, &dice, note)
+            expectIDs(in: lists, expected, fleet.filter { oracle.holds(audience, $0) }, note)
+            if !expected.isEmpty, expected.count < fleet.count / 2 { partial += 1 }
         }
+        // Filters that select no installation or all of them would show little.
+        #expect(partial > 50, "seed \(seed)")
     }
 
     private static let ofTheRollUp: [AudienceField] = [
@@ -62,39 +61,37 @@ struct AudiencePropertyTests {
     ]
 
     /// With one topic from the roll-up, with several or with other fields from the installations.
-    @Test(arguments: [1, 4])
+    @Test(.stores, arguments: [1, 4])
     func results_agreeWithTheOracle_aboutTopics(count: Int) async throws {
         let seed = TestSeed.make(for: "AudiencePropertyTests")
-        try await TestStores.with { stores in
-            var dice = SeededGenerator(seed: seed)
-            let fleet = try await stores.makeFleet(200, &dice)
-            let topics = try await stores.makeTopics(4)
-            let choices = try await stores.choose(topics.topics, for: fleet, &dice) { number in
-                // Some of the choices are folded, the rest is not.
-                if number == fleet.count * 2 / 3 { try await stores.fold(10_000) }
-            }
-            let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
-            let fields = count == 1 ? Self.ofTheRollUp : AudienceField.allCases.filter { $0 != .topic }
-            for number in 0..<150 {
-                let named = Array(topics.topics.shuffled(using: &dice).prefix(count))
-                let filter = RandomFilter(
-                    links: links, fields: fields + Array(repeating: .topic, count: 4), topics: named)
-                let audience = Audience(
-                    app: stores.app.number, filter: filter.make(&dice),
-                    include: dice.element(of: AudienceInclude.allCases), topics: topics)
-                let note = "seed \(seed), filter \(number): \(audience.filter) \(audience.include)"
-                let result = try await audiences.count(audience, explains: true)
-                var oracle = AudienceOracle(asOf: result.asOf, links: links, choices: choices)
-                let expected = fleet.filter { oracle.holds(audience, $0) }
-                #expect(Int(result.count) == expected.count, "\(note)")
-                if count == 1 { #expect(result.plan?.path == .rollUp) }
-                let lists = try await lists(of: audience, in: audiences)
-                try await checkGroups(audience, fleet, &oracle, in: audiences, fields, &dice, note)
-                expectIDs(in: lists, expected, fleet.filter { oracle.holds(audience, $0) }, note)
-                try await checkTopics(audience, fleet, &oracle, in: audiences, note)
-            }
-            #expect(try await stores.brokenRollUp().isEmpty)
+        var dice = SeededGenerator(seed: seed)
+        let fleet = try await stores.makeFleet(200, &dice)
+        let topics = try await stores.makeTopics(4)
+        let choices = try await stores.choose(topics.topics, for: fleet, &dice) { number in
+            // Some of the choices are folded, the rest is not.
+            if number == fleet.count * 2 / 3 { try await stores.fold(10_000) }
         }
+        let audiences = stores.audiences
+        let fields = count == 1 ? Self.ofTheRollUp : AudienceField.allCases.filter { $0 != .topic }
+        for number in 0..<150 {
+            let named = Array(topics.topics.shuffled(using: &dice).prefix(count))
+            let filter = RandomFilter(
+                links: links, fields: fields + Array(repeating: .topic, count: 4), topics: named)
+            let audience = Audience(
+                app: stores.app.number, filter: filter.make(&dice),
+                include: dice.element(of: AudienceInclude.allCases), topics: topics)
+            let note = "seed \(seed), filter \(number): \(audience.filter) \(audience.include)"
+            let result = try await audiences.count(audience, explains: true)
+            var oracle = AudienceOracle(asOf: result.asOf, links: links, choices: choices)
+            let expected = fleet.filter { oracle.holds(audience, $0) }
+            #expect(Int(result.count) == expected.count, "\(note)")
+            if count == 1 { #expect(result.plan?.path == .rollUp) }
+            let lists = try await lists(of: audience, in: audiences)
+            try await checkGroups(audience, fleet, &oracle, in: audiences, fields, &dice, note)
+            expectIDs(in: lists, expected, fleet.filter { oracle.holds(audience, $0) }, note)
+            try await checkTopics(audience, fleet, &oracle, in: audiences, note)
+        }
+        #expect(try await stores.brokenRollUp().isEmpty)
     }
 
     /// Installations that were listed between two other results. Where the audience changed between these (an
@@ -129,9 +126,10 @@ struct AudiencePropertyTests {
             page = try await audiences.page(audience, from: .installID(after: last), limit: 97, explains: false)
             listed += page.items.map(\.installID.rawValue)
         } while page.hasMore
-        let exported = Lines()
+        let exported = Cells()
         try await audiences.export(audience, [.field(.locale), .installID], from: .start) { exported.add($0) }
-        return [listed, exported.ids, try await listedByOpaqueIDs(audience, in: audiences).sorted()]
+        let ofOpaqueIDs = try await listedByOpaqueIDs(audience, in: audiences)
+        return [listed, exported.texts.compactMap { $0[1] }, ofOpaqueIDs.sorted()]
     }
 
     private func listedByOpaqueIDs(_ audience: Audience, in audiences: PostgresAudienceStore) async throws -> [String] {
@@ -169,16 +167,5 @@ struct AudiencePropertyTests {
     private func shown(_ field: AudienceField, _ text: String?) -> String? {
         guard field.kind == .version else { return text }
         return text.flatMap { Version($0) }.map { "version \($0.components)" }
-    }
-}
-
-/// The ids of an export's rows, its second column.
-final class Lines {
-    private(set) var ids: [String] = []
-
-    func add(_ rows: ExportRows) {
-        rows.withEachRow { bytes, cells in
-            cells[1].withBytes(of: bytes) { ids.append(String(decoding: $0, as: UTF8.self)) }
-        }
     }
 }

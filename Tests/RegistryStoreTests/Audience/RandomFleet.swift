@@ -123,17 +123,13 @@ extension TestStores {
     }
 
     private func insert(_ member: FleetMember, _ number: Int) async throws {
-        let session = member.sessionExpiresAt.map { Owner.Session(id: sessionID(number), expiresAt: $0) }
-        var snapshot = member.snapshot
-        snapshot.device.installID = member.installID
-        let request = RegistrationRequest(token: member.token, keys: nil, snapshot: snapshot)
+        let session = member.sessionExpiresAt.map { _ in "session-\(number)" }
+        let owner = try member.userID.map { try Owner.ofTest($0, session: session, until: member.sessionExpiresAt) }
         _ = try await installations.register(
-            Registration(
-                request, of: app,
-                by: RegistrationClaim(
-                    of: app,
-                    owner: try member.userID.map { Owner(userID: try UserID($0), session: session) }),
-                actor: "service:test", sha256: Self.sha256))
+            .make(member.installID.rawValue, member.token, of: app, as: owner) {
+                $0 = member.snapshot
+                $0.device.installID = member.installID
+            })
         let hasToken = member.state != .superseded
         try await change(
             """
@@ -144,10 +140,5 @@ extension TestStores {
                 last_seen_at = \(PostgresTimestamp(microsecondsSince1970: member.lastSeenAt.microseconds))
             WHERE install_id = \(member.installID.rawValue)
             """)
-    }
-
-    private func sessionID(_ number: Int) -> SessionID {
-        guard let id = try? SessionID("session-\(number)") else { preconditionFailure("this is an id") }
-        return id
     }
 }

@@ -5,8 +5,10 @@ import RegistryStore
 import RegistryTestSupport
 import Testing
 
-@Suite("Counts, breakdowns, pages and exports of typed tokens agree, row by row (R13)")
+@Suite("Counts, breakdowns, pages and exports of typed tokens agree, row by row (R13)", .stores)
 struct TypedAudienceTests {
+    private let stores = TestStores.lent!
+
     private let links: TimeZoneLinks
 
     init() throws {
@@ -15,40 +17,38 @@ struct TypedAudienceTests {
 
     @Test func results_agreeWithTheOracle() async throws {
         let seed = TestSeed.make(for: "TypedAudienceTests")
-        try await TestStores.with { stores in
-            var dice = SeededGenerator(seed: seed)
-            let fleet = try await stores.makeFleet(150, &dice)
-            let tokens = try await stores.giveTypedTokens(to: fleet, &dice)
-            let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
-            var (partial, fromCube, fromRows) = (0, 0, 0)
-            for number in 0..<150 {
-                let filter = RandomFilter(links: links, fields: [.locale, .provider, .carrier]).make(&dice)
-                let audience = Audience(
-                    app: stores.app.number, filter: dice.isTrue(0.6) ? .everybody : filter,
-                    include: dice.element(of: AudienceInclude.allCases),
-                    tokens: HandedOutTokens(
-                        dice.element(of: FleetToken.kinds), name: dice.optional(of: ["", "a", "b"])))
-                let isCounted =
-                    audience.include == .reachable && audience.tokens?.name == nil
-                    && audience.filter.fields.isSubset(of: [.locale, .provider])
-                if isCounted { fromCube += 1 } else { fromRows += 1 }
-                let note = "seed \(seed), query \(number): \(audience)"
-                let result = try await audiences.count(audience, explains: true)
-                let oracle = AudienceOracle(asOf: result.asOf, links: links)
-                let expected = fleet.filter { oracle.holds(audience, $0) }.flatMap { member in
-                    tokens[member.installID, default: []].filter { $0.isHandedOut(audience, at: result.asOf) }
-                }.sorted()
-                #expect(Int(result.count) == expected.count, "\(note)")
-                #expect((result.plan?.path == .rollUp) == isCounted, "\(note)")
-                #expect(try await pages(of: audience, in: audiences) == expected, "\(note)")
-                #expect(try await exported(audience, in: audiences) == expected, "\(note)")
-                #expect(try await opaquePages(of: audience, in: audiences).sorted() == expected, "\(note)")
-                try await checkGroups(audience, fleet, expected, oracle, in: audiences, note)
-                if !expected.isEmpty, expected.count < tokens.values.joined().count / 4 { partial += 1 }
-            }
-            #expect(partial > 50 && fromCube > 10 && fromRows > 50, "seed \(seed)")
-            try await stores.expectExact()
+        var dice = SeededGenerator(seed: seed)
+        let fleet = try await stores.makeFleet(150, &dice)
+        let tokens = try await stores.giveTypedTokens(to: fleet, &dice)
+        let audiences = stores.audiences
+        var (partial, fromCube, fromRows) = (0, 0, 0)
+        for number in 0..<150 {
+            let filter = RandomFilter(links: links, fields: [.locale, .provider, .carrier]).make(&dice)
+            let audience = Audience(
+                app: stores.app.number, filter: dice.isTrue(0.6) ? .everybody : filter,
+                include: dice.element(of: AudienceInclude.allCases),
+                tokens: HandedOutTokens(
+                    dice.element(of: FleetToken.kinds), name: dice.optional(of: ["", "a", "b"])))
+            let isCounted =
+                audience.include == .reachable && audience.tokens?.name == nil
+                && audience.filter.fields.isSubset(of: [.locale, .provider])
+            if isCounted { fromCube += 1 } else { fromRows += 1 }
+            let note = "seed \(seed), query \(number): \(audience)"
+            let result = try await audiences.count(audience, explains: true)
+            let oracle = AudienceOracle(asOf: result.asOf, links: links)
+            let expected = fleet.filter { oracle.holds(audience, $0) }.flatMap { member in
+                tokens[member.installID, default: []].filter { $0.isHandedOut(audience, at: result.asOf) }
+            }.sorted()
+            #expect(Int(result.count) == expected.count, "\(note)")
+            #expect((result.plan?.path == .rollUp) == isCounted, "\(note)")
+            #expect(try await pages(of: audience, in: audiences) == expected, "\(note)")
+            #expect(try await exported(audience, in: audiences) == expected, "\(note)")
+            #expect(try await opaquePages(of: audience, in: audiences).sorted() == expected, "\(note)")
+            try await checkGroups(audience, fleet, expected, oracle, in: audiences, note)
+            if !expected.isEmpty, expected.count < tokens.values.joined().count / 4 { partial += 1 }
         }
+        #expect(partial > 50 && fromCube > 10 && fromRows > 50, "seed \(seed)")
+        try await stores.expectExact()
     }
 
     private func checkGroups(
@@ -99,20 +99,21 @@ struct TypedAudienceTests {
                 isSandbox: row[3] == "sandbox")
         }
     }
+}
 
-    private final class Cells {
-        private(set) var texts: [[String?]] = []
+/// The texts of an export's cells, row by row.
+final class Cells {
+    private(set) var texts: [[String?]] = []
 
-        func add(_ rows: ExportRows) {
-            rows.withEachRow { bytes, cells in
-                texts.append(
-                    cells.map { cell in
-                        guard cell.count >= 0 else { return nil }
-                        var text = ""
-                        cell.withBytes(of: bytes) { text = String(decoding: $0, as: UTF8.self) }
-                        return text
-                    })
-            }
+    func add(_ rows: ExportRows) {
+        rows.withEachRow { bytes, cells in
+            texts.append(
+                cells.map { cell in
+                    guard cell.count >= 0 else { return nil }
+                    var text = ""
+                    cell.withBytes(of: bytes) { text = String(decoding: $0, as: UTF8.self) }
+                    return text
+                })
         }
     }
 }

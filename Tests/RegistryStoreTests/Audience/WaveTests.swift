@@ -98,22 +98,14 @@ struct WaveTests {
 
 extension TestStores {
     fileprivate func register(_ name: String, _ zone: String, _ offset: Int32) async throws {
-        var settings = NotificationSettings()
-        settings.authorizationStatus = .authorized
-        let device = Device(
-            installID: try InstallID(name), deviceModel: "m", systemName: "iOS", systemVersion: "26",
-            locale: LocaleIdentifier("de"), timeZoneID: zone, timeZoneOffset: offset)
-        let request = RegistrationRequest(
-            token: try Token("token-of-\(name)", of: .fcm), keys: nil,
-            snapshot: Snapshot(settings: settings, device: device))
         _ = try await installations.register(
-            Registration(
-                request, of: app, by: RegistrationClaim(of: app, owner: nil), actor: "service:test", sha256: Self.sha256
-            ))
+            .make(name, Token("token-of-\(name)", of: .fcm), of: app) {
+                $0.settings.authorizationStatus = .authorized
+                ($0.device.timeZoneID, $0.device.timeZoneOffset) = (zone, offset)
+            })
     }
 
     fileprivate func waves(at time: String, on day: String) async throws -> [AudienceWaves.Wave] {
-        let audiences = PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits())
         let audience = Audience(app: app.number, filter: .everybody, include: .reachable)
         return try await audiences.waves(
             audience, at: try LocalTime(time), on: try CalendarDay(day), explains: false

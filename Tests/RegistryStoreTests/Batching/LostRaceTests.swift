@@ -50,41 +50,39 @@ struct LostRaceErrorTests {
     }
 }
 
-@Suite("What waits is bounded and refused clearly")
+@Suite("What waits is bounded and refused clearly", .store)
 struct OverloadTests {
+    private let store = StoreUnderTest.lent!
+
     @Test func register_isRefusedAsOverloaded_whenTheQueueIsFull() async throws {
-        try await withStore { store in
-            _ = try await store.register(.make("phone", user: "old"))
-            let registration = try Registration.make("phone", user: "new")
-            try await store.database.withTransaction { transaction in
-                _ = try await transaction.execute("SELECT 1 FROM installation FOR UPDATE")
-                let coalescer = RegistrationCoalescer(store.resources)
-                let running = Task { await coalescer.run() }
-                // Both queues full, and as many again as a look-up and the writers may hold.
-                let errors = await withTaskGroup(of: StoreError?.self) { group in
-                    for _ in 0..<(2 * ReadCoalescer<RegistrationLookUp>.waitingMax + 2_048) {
-                        group.addTask { await coalescer.error(of: registration) }
-                    }
-                    let first = await group.next()
-                    running.cancel()
-                    _ = try? await transaction.commit()
-                    return await group.reduce(into: [first ?? nil]) { $0.append($1) }
+        _ = try await store.register(.make("phone", user: "old"))
+        let registration = try Registration.make("phone", user: "new")
+        try await store.database.withTransaction { transaction in
+            _ = try await transaction.execute("SELECT 1 FROM installation FOR UPDATE")
+            let coalescer = RegistrationCoalescer(store.resources)
+            let running = Task { await coalescer.run() }
+            // Both queues full, and as many again as a look-up and the writers may hold.
+            let errors = await withTaskGroup(of: StoreError?.self) { group in
+                for _ in 0..<(2 * ReadCoalescer<RegistrationLookUp>.waitingMax + 2_048) {
+                    group.addTask { await coalescer.error(of: registration) }
                 }
-                #expect(errors.first == .overloaded)
-                #expect(errors.allSatisfy { $0 == nil || $0 == .overloaded || $0 == .unavailable })
-                await running.value
+                let first = await group.next()
+                running.cancel()
+                _ = try? await transaction.commit()
+                return await group.reduce(into: [first ?? nil]) { $0.append($1) }
             }
+            #expect(errors.first == .overloaded)
+            #expect(errors.allSatisfy { $0 == nil || $0 == .overloaded || $0 == .unavailable })
+            await running.value
         }
     }
 
     @Test func register_isUnavailable_onceTheCoalescerHasEnded() async throws {
-        try await withStore { store in
-            let ended = RegistrationCoalescer(store.resources)
-            let task = Task { await ended.run() }
-            task.cancel()
-            await task.value
-            await #expect(throws: StoreError.unavailable) { try await ended.register(.make("phone")) }
-        }
+        let ended = RegistrationCoalescer(store.resources)
+        let task = Task { await ended.run() }
+        task.cancel()
+        await task.value
+        await #expect(throws: StoreError.unavailable) { try await ended.register(.make("phone")) }
     }
 }
 

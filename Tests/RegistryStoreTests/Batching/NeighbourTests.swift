@@ -7,66 +7,62 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Nobody pays for a neighbour: a row that somebody has locked holds up its own registrations alone")
+@Suite("Nobody pays for a neighbour: a row that somebody has locked holds up its own registrations alone", .store)
 struct NeighbourTests {
+    private let store = StoreUnderTest.lent!
+
     @Test func neighbours_areWritten_whileOneRowIsLockedFromOutside() async throws {
-        try await withStore { store in
-            let names = (0..<64).map { "phone-\($0)" }
-            _ = try await store.writeInOneBatch(names.map { try .make($0) })
-            try await store.database.withTransaction { holder in
-                _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'phone-7' FOR UPDATE")
-                async let blocked = store.registerOnce(.make("phone-7", carrier: "new"))
-                let others = names.filter { $0 != "phone-7" }
-                let outcomes = try await store.registerTogether(others.map { try .make($0, carrier: "new") })
-                #expect(outcomes.allSatisfy { $0.status == .updated })
-                // And the next ones, while it still waits.
-                let again = try await store.registerTogether(others.map { try .make($0, carrier: "newer") })
-                #expect(again.allSatisfy { $0.status == .updated })
-                try await holder.commit()
-                #expect(try await blocked.status == .updated)
-            }
-            #expect(try await store.count("SELECT count(*) FROM installation WHERE carrier IS NULL") == 0)
+        let names = (0..<64).map { "phone-\($0)" }
+        _ = try await store.writeInOneBatch(names.map { try .make($0) })
+        try await store.database.withTransaction { holder in
+            _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'phone-7' FOR UPDATE")
+            async let blocked = store.registerOnce(.make("phone-7", carrier: "new"))
+            let others = names.filter { $0 != "phone-7" }
+            let outcomes = try await store.registerTogether(others.map { try .make($0, carrier: "new") })
+            #expect(outcomes.allSatisfy { $0.status == .updated })
+            // And the next ones, while it still waits.
+            let again = try await store.registerTogether(others.map { try .make($0, carrier: "newer") })
+            #expect(again.allSatisfy { $0.status == .updated })
+            try await holder.commit()
+            #expect(try await blocked.status == .updated)
         }
+        #expect(try await store.count("SELECT count(*) FROM installation WHERE carrier IS NULL") == 0)
     }
 
     /// A write that is done must not be repeated: its response would be another one.
     @Test func writes_areDoneOnce_whenTheRestOfTheirBatchIsBlocked() async throws {
-        try await withStore { store in
-            let phones = (0..<20).map { "phone-\($0)" }
-            _ = try await store.writeInOneBatch(phones.map { try .make($0) })
-            try await store.database.withTransaction { holder in
-                _ = try await holder.execute(
-                    "SELECT FROM installation WHERE install_id <> 'phone-19' FOR UPDATE")
-                let outcomes = try await store.writeInOneBatch([
-                    .make("phone-19", carrier: "new"), .make("phone-0", token: "next"),
-                ])
-                #expect(outcomes[0].status == .updated)
-                #expect(throws: PostgresError.self) { try outcomes[1].get() }
-                var blocked: [Task<RegistrationOutcome, any Error>] = []
-                for (round, phone) in phones.enumerated() {
-                    blocked.append(Task { try await store.registerOnce(.make(phone, token: "next-\(round)")) })
-                    let created = try await store.registerTogether((0..<32).map { try .make("new-\(round)-\($0)") })
-                    #expect(created.allSatisfy { $0.status == .created }, "\(round)")
-                }
-                try await holder.commit()
-                for task in blocked { #expect(try await task.value.status == .updated) }
+        let phones = (0..<20).map { "phone-\($0)" }
+        _ = try await store.writeInOneBatch(phones.map { try .make($0) })
+        try await store.database.withTransaction { holder in
+            _ = try await holder.execute(
+                "SELECT FROM installation WHERE install_id <> 'phone-19' FOR UPDATE")
+            let outcomes = try await store.writeInOneBatch([
+                .make("phone-19", carrier: "new"), .make("phone-0", token: "next"),
+            ])
+            #expect(outcomes[0].status == .updated)
+            #expect(throws: PostgresError.self) { try outcomes[1].get() }
+            var blocked: [Task<RegistrationOutcome, any Error>] = []
+            for (round, phone) in phones.enumerated() {
+                blocked.append(Task { try await store.registerOnce(.make(phone, token: "next-\(round)")) })
+                let created = try await store.registerTogether((0..<32).map { try .make("new-\(round)-\($0)") })
+                #expect(created.allSatisfy { $0.status == .created }, "\(round)")
             }
+            try await holder.commit()
+            for task in blocked { #expect(try await task.value.status == .updated) }
         }
     }
 
     @Test func sameInstallation_waitsInLine_andOthersPassIt() async throws {
-        try await withStore { store in
-            _ = try await store.writeInOneBatch([.make("flooded"), .make("other")])
-            try await store.database.withTransaction { holder in
-                _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'flooded' FOR UPDATE")
-                async let flood = store.registerTogether((0..<100).map { try .make("flooded", carrier: "\($0)") })
-                try await eventually { try await store.waitingSessions() > 0 }
-                for number in 0..<20 {
-                    #expect(try await store.register(.make("other", carrier: "\(number)")).status == .updated)
-                }
-                try await holder.commit()
-                #expect(try await flood.allSatisfy { $0.status != nil })
+        _ = try await store.writeInOneBatch([.make("flooded"), .make("other")])
+        try await store.database.withTransaction { holder in
+            _ = try await holder.execute("SELECT FROM installation WHERE install_id = 'flooded' FOR UPDATE")
+            async let flood = store.registerTogether((0..<100).map { try .make("flooded", carrier: "\($0)") })
+            try await eventually { try await store.waitingSessions() > 0 }
+            for number in 0..<20 {
+                #expect(try await store.register(.make("other", carrier: "\(number)")).status == .updated)
             }
+            try await holder.commit()
+            #expect(try await flood.allSatisfy { $0.status != nil })
         }
     }
 }

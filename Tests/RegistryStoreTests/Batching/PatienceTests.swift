@@ -4,42 +4,43 @@ import Testing
 
 @testable import RegistryStore
 
-@Suite("Changes by administrators wait for each other, and longer than a batch of registrations may")
+@Suite("Changes by administrators wait for each other, and longer than a batch of registrations may", .store)
 struct PatienceTests {
+    private let store = StoreUnderTest.lent!
+
     private let now = Timestamp(microseconds: 1_795_000_000_000_000)
 
     @Test func keys_areAddedAndRevoked_afterALongChangeOfTheDirectory() async throws {
-        try await withStore { store in
-            let directory = PostgresAppDirectory(postgres: store.pool)
-            let app = try await directory.put(AppID("com.example.waits"), policy: .standard)
-            let key = APIKey(
-                id: "0123456789abcdef", app: app.number, name: "k", roles: [.client], secretSHA256: [UInt8](0..<32),
-                createdAt: now, revokedAt: nil)
-            try await store.holding("SELECT FROM directory_version FOR UPDATE") { try await directory.add(key) }
-            try await store.holding("SELECT FROM directory_version FOR UPDATE") {
-                let isRevoked = try await directory.revokeKey(key.id, of: app.number)
-                #expect(isRevoked)
-            }
+        let directory = PostgresAppDirectory(postgres: store.pool)
+        let app = try await directory.put(AppID("com.example.waits"), policy: .standard)
+        let key = APIKey(
+            id: "0123456789abcdef", app: app.number, name: "k", roles: [.client], secretSHA256: [UInt8](0..<32),
+            createdAt: now, revokedAt: nil)
+        let lock: PostgresStatement = "SELECT FROM directory_version FOR UPDATE"
+        try await store.database.holding(lock) { try await directory.add(key) }
+        try await store.database.holding(lock) {
+            let isRevoked = try await directory.revokeKey(key.id, of: app.number)
+            #expect(isRevoked)
         }
     }
 
     @Test func message_isReplaced_afterALongChangeOfIt() async throws {
-        try await withStore { store in
-            let messages = PostgresMessageStore(store.resources)
-            let name = try MessageName("spring")
-            let app = try await PostgresAppDirectory(postgres: store.pool)
-                .put(AppID("com.example.waits"), policy: .standard).number
-            _ = try await messages.put(name, MessageContent(), in: app, at: now)
-            try await store.holding("SELECT FROM message FOR UPDATE") {
-                let isNew = try await messages.put(name, MessageContent(), in: app, at: now).isNew
-                #expect(!isNew)
-            }
+        let messages = PostgresMessageStore(store.resources)
+        let name = try MessageName("spring")
+        let app = try await PostgresAppDirectory(postgres: store.pool)
+            .put(AppID("com.example.waits"), policy: .standard).number
+        _ = try await messages.put(name, MessageContent(), in: app, at: now)
+        try await store.database.holding("SELECT FROM message FOR UPDATE") {
+            let isNew = try await messages.put(name, MessageContent(), in: app, at: now).isNew
+            #expect(!isNew)
         }
     }
 }
 
-@Suite("One registration waits for another session that creates its cell, and longer than a batch may")
+@Suite("One registration waits for another session that creates its cell, and longer than a batch may", .store)
 struct CellPatienceTests {
+    private let store = StoreUnderTest.lent!
+
     @Test(arguments: [
         "INSERT INTO rollup_text (app_id, text) VALUES (1, 'de_DE')",
         """
@@ -56,14 +57,12 @@ struct CellPatienceTests {
         """,
     ])
     func registration_isMade(after creation: String) async throws {
-        try await withStore { store in
-            _ = try await PostgresAppDirectory(postgres: store.pool)
-                .put(AppID("com.example.mail"), policy: .standard)
-            try await store.holding(PostgresStatement(PostgresSQL(trusted: creation))) {
-                let outcome = try await store.register(.make("i1"))
-                #expect(outcome.status == .created)
-            }
-            #expect(try await store.count("SELECT count(*) FROM rollup_cell") == 1)
+        _ = try await PostgresAppDirectory(postgres: store.pool)
+            .put(AppID("com.example.mail"), policy: .standard)
+        try await store.database.holding(PostgresStatement(PostgresSQL(trusted: creation))) {
+            let outcome = try await store.register(.make("i1"))
+            #expect(outcome.status == .created)
         }
+        #expect(try await store.count("SELECT count(*) FROM rollup_cell") == 1)
     }
 }

@@ -140,7 +140,7 @@ struct RecordedYearTests {
 
     @Test func fieldsOutsideOfTheCube_areRefused() async throws {
         try await TestStores.with { stores in
-            let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+            let audiences = stores.audiences
             let filter = AudienceFilter.all([
                 .condition(.carrier, .exists), .condition(.locale, .exists), .condition(.appVersion, .exists),
             ])

@@ -119,10 +119,7 @@ struct SimulatedMonths {
             for call in made { try await call(service) }
             return
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for call in made { group.addTask { try await call(service) } }
-            try await group.waitForAll()
-        }
+        try await atOnce(made) { call in try await call(service) }
     }
 
     private mutating func passNight() async throws {

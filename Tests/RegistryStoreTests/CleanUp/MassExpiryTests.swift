@@ -2,39 +2,41 @@ import Basics
 import Foundation
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryJobs
 @testable import RegistryStore
 
 /// `PUSH_REGISTRY_TEST_SESSIONS` is the number of sessions.
-@Suite("Many sessions may expire at one moment: counts are right at once, and no step is long (R7, R13)")
+@Suite("Many sessions may expire at one moment: counts are right at once, and no step is long (R7, R13)", .stores)
 struct MassExpiryTests {
+    private let stores = TestStores.lent!
+
+    /// Of more than two batches.
     private static let count =
-        ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_SESSIONS"].flatMap { Int($0) } ?? 20_000
+        ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_SESSIONS"].flatMap { Int($0) } ?? 11_000
     /// Registrations that are sent at once.
     private static let together = 1_000
     private static let locales = ["de_DE", "de_AT", "en_US", "en_GB", "fr_FR", "es_ES", "it_IT", "pt_BR"]
 
     @Test func counts_areRight_beforeDuringAndAfterTheSweepAndTheNightJob() async throws {
-        try await TestStores.with { stores in
-            let expiry = try await Self.register(stores)
-            try await stores.foldAll()
-            try await Self.expectCounts(reachable: Self.count, in: stores)
-            // The moment has come.
-            _ = try await stores.sql("UPDATE rollup_state SET swept_until = \(expiry.postgres) + interval '1 second'")
+        let expiry = try await Self.register(stores)
+        try await stores.foldAll()
+        try await Self.expectCounts(reachable: Self.count, in: stores)
+        // The moment has come.
+        _ = try await stores.sql("UPDATE rollup_state SET swept_until = \(expiry.postgres) + interval '1 second'")
+        try await Self.expectCounts(reachable: 0, in: stores)
+        // One cell at a time.
+        while let outcome = try await stores.fold(1), outcome.isFull {
+            #expect(outcome.expiries <= 1)
             try await Self.expectCounts(reachable: 0, in: stores)
-            // One cell at a time.
-            while let outcome = try await stores.fold(1), outcome.isFull {
-                #expect(outcome.expiries <= 1)
-                try await Self.expectCounts(reachable: 0, in: stores)
-            }
-            // The job has no clock but PostgreSQL's.
-            _ = try await stores.sql("UPDATE installation SET session_expires_at = now() - interval '1 second'")
-            try await Self.endSessions(stores)
-            try await Self.expectCounts(reachable: 0, in: stores)
-            try await stores.expectIntact()
         }
+        // The job has no clock but PostgreSQL's.
+        _ = try await stores.sql("UPDATE installation SET session_expires_at = now() - interval '1 second'")
+        try await Self.endSessions(stores)
+        try await Self.expectCounts(reachable: 0, in: stores)
+        try await stores.expectIntact()
     }
 
     /// The job ends the sessions in batches, after each of which the counts are those of the rows.
@@ -68,14 +70,9 @@ struct MassExpiryTests {
         let now: PostgresTimestamp = try await stores.sql("SELECT clock_timestamp()")[0].decode(0)
         let expiry = Timestamp(now).advanced(by: .days(1))
         for start in stride(from: 0, to: count, by: together) {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in start..<min(start + together, count) {
-                    group.addTask {
-                        let registration = try registration(number, until: expiry, stores)
-                        #expect(try await stores.installations.register(registration).status == .created)
-                    }
-                }
-                try await group.waitForAll()
+            try await atOnce(start..<min(start + together, count)) { number in
+                let registration = try registration(number, until: expiry, stores)
+                #expect(try await stores.installations.register(registration).status == .created)
             }
         }
         return expiry
@@ -84,27 +81,19 @@ struct MassExpiryTests {
     private static func registration(
         _ number: Int, until expiry: Timestamp, _ stores: TestStores
     ) throws -> Registration {
-        var settings = NotificationSettings()
-        settings.authorizationStatus = .authorized
-        let device = Device(
-            installID: try InstallID("i\(number)"), deviceModel: "x", systemName: "iOS", systemVersion: "26.5",
-            locale: LocaleIdentifier(locales[number % locales.count]), timeZoneID: "Europe/Berlin",
-            timeZoneOffset: 3600)
-        let session = Owner.Session(id: try SessionID("s\(number)"), expiresAt: expiry)
-        return Registration(
-            RegistrationRequest(
-                token: try Token("aaaaaaaa\(10_000_000 + number)", of: .apns), keys: nil,
-                snapshot: Snapshot(settings: settings, device: device)),
-            of: stores.app,
-            by: RegistrationClaim(
-                of: stores.app, owner: Owner(userID: try UserID("u\(number)"), session: session)),
-            actor: "service:test", sha256: TestStores.sha256)
+        try .make(
+            "i\(number)", Token("aaaaaaaa\(10_000_000 + number)", of: .apns), of: stores.app,
+            as: .ofTest("u\(number)", session: "s\(number)", until: expiry)
+        ) {
+            $0.settings.authorizationStatus = .authorized
+            $0.device.locale = LocaleIdentifier(locales[number % locales.count])
+        }
     }
 
     private static func expectCounts(
         reachable: Int, in stores: TestStores, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+        let audiences = stores.audiences
         for (include, expected) in [(AudienceInclude.reachable, reachable), (.all, count)] {
             let audience = Audience(app: stores.app.number, filter: .everybody, include: include)
             let result = try await audiences.count(audience, explains: true)

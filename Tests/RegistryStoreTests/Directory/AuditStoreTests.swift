@@ -5,8 +5,10 @@ import Testing
 @testable import RegistryJobs
 @testable import RegistryStore
 
-@Suite("The audit has an entry of each change that was made, and of no other")
+@Suite("The audit has an entry of each change that was made, and of no other", .stores)
 struct AuditStoreTests {
+    private let stores = TestStores.lent!
+
     private struct Changes: Sendable {
         let stores: TestStores
         let directory: PostgresAppDirectory
@@ -87,126 +89,92 @@ struct AuditStoreTests {
     }
 
     @Test func change_andItsEntry_areOneTransaction() async throws {
-        try await TestStores.with { stores in
-            let changes = Changes(stores)
-            var expected = ["app.created"]
+        let changes = Changes(stores)
+        var expected = ["app.created"]
+        #expect(try await changes.actions(of: changes.app) == expected)
+        for (action, change) in try changes.all {
+            let before = try await changes.state()
+            try await stores.fail(changesOf: "audit_entry", when: "true")
+            await #expect(throws: StoreError.self, "\(action)") { try await change() }
+            _ = try await stores.sql("DROP TRIGGER fail ON audit_entry")
+            #expect(try await changes.state() == before, "\(action) without its entry")
+            try await change()
+            #expect(try await changes.state() != before, "\(action)")
+            guard action != .appDeleted else { continue }
+            expected.append(action.rawValue)
             #expect(try await changes.actions(of: changes.app) == expected)
-            for (action, change) in try changes.all {
-                let before = try await changes.state()
-                try await stores.fail(changesOf: "audit_entry", when: "true")
-                await #expect(throws: StoreError.self, "\(action)") { try await change() }
-                _ = try await stores.sql("DROP TRIGGER fail ON audit_entry")
-                #expect(try await changes.state() == before, "\(action) without its entry")
-                try await change()
-                #expect(try await changes.state() != before, "\(action)")
-                guard action != .appDeleted else { continue }
-                expected.append(action.rawValue)
-                #expect(try await changes.actions(of: changes.app) == expected)
-            }
-            #expect(try await changes.actions() == ["app.deleted"], "of no app")
-            #expect(try await changes.actions(of: changes.app) == expected)
-            let isGone = try await AppRemoval(stores.configuration).remove(changes.app)
-            #expect(isGone)
-            #expect(try await changes.actions() == ["app.deleted"], "it stays")
-            #expect(try await stores.count("SELECT count(*) FROM audit_entry") == 1)
         }
+        #expect(try await changes.actions() == ["app.deleted"], "of no app")
+        #expect(try await changes.actions(of: changes.app) == expected)
+        let isGone = try await AppRemoval(stores.configuration).remove(changes.app)
+        #expect(isGone)
+        #expect(try await changes.actions() == ["app.deleted"], "it stays")
+        #expect(try await stores.count("SELECT count(*) FROM audit_entry") == 1)
     }
 
     @Test func nothing_isAdded_byAChangeThatIsRefusedOrNone() async throws {
-        try await TestStores.with { stores in
-            let changes = Changes(stores)
-            let directory = changes.directory
-            try await directory.add(changes.key("k1"))
-            for _ in 1...2 { #expect(try await directory.revokeKey("k1", of: changes.app)) }
-            #expect(try await !directory.revokeKey("k2", of: changes.app))
-            await #expect(throws: SegmentRefusal.inUse) {
-                _ = try await directory.change(stores.app.id) { _ in throw SegmentRefusal.inUse }
-            }
-            #expect(try await !changes.topics.delete(TopicSlug("news"), of: changes.app))
-            #expect(try await !changes.deleteSegment("s"))
-            await #expect(throws: SegmentRefusal.inUse) {
-                _ = try await changes.segments.put(
-                    SegmentName("s"), filter: "{}", description: nil, uses: [], topics: [], in: changes.app,
-                    recording: .ofTest(.segmentSaved), check: { _, _ in throw SegmentRefusal.inUse })
-            }
-            #expect(try await directory.delete(AppID("com.example.unknown")) == nil)
-            #expect(
-                try await changes.actions(of: changes.app) == ["app.created", "key.created", "key.revoked"])
-            #expect(try await directory.delete(stores.app.id)?.isNew == true)
-            #expect(try await directory.delete(stores.app.id)?.isNew == false)
-            #expect(try await changes.actions() == ["app.deleted"])
+        let changes = Changes(stores)
+        let directory = changes.directory
+        try await directory.add(changes.key("k1"))
+        for _ in 1...2 { #expect(try await directory.revokeKey("k1", of: changes.app)) }
+        #expect(try await !directory.revokeKey("k2", of: changes.app))
+        await #expect(throws: SegmentRefusal.inUse) {
+            _ = try await directory.change(stores.app.id) { _ in throw SegmentRefusal.inUse }
         }
+        #expect(try await !changes.topics.delete(TopicSlug("news"), of: changes.app))
+        #expect(try await !changes.deleteSegment("s"))
+        await #expect(throws: SegmentRefusal.inUse) {
+            _ = try await changes.segments.put(
+                SegmentName("s"), filter: "{}", description: nil, uses: [], topics: [], in: changes.app,
+                recording: .ofTest(.segmentSaved), check: { _, _ in throw SegmentRefusal.inUse })
+        }
+        #expect(try await directory.delete(AppID("com.example.unknown")) == nil)
+        #expect(
+            try await changes.actions(of: changes.app) == ["app.created", "key.created", "key.revoked"])
+        #expect(try await directory.delete(stores.app.id)?.isNew == true)
+        #expect(try await directory.delete(stores.app.id)?.isNew == false)
+        #expect(try await changes.actions() == ["app.deleted"])
     }
 
     @Test func changesAtOnce_haveAnEntryEach() async throws {
-        try await TestStores.with { stores in
-            let changes = Changes(stores)
-            try await changes.directory.add(changes.key("k1"))
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<20 {
-                    group.addTask { try await changes.putTopic("t\(number % 10)") }
-                    group.addTask { try await changes.putSegment("s\(number % 10)") }
-                    group.addTask { _ = try await changes.directory.revokeKey("k1", of: changes.app) }
-                }
-                try await group.waitForAll()
+        let changes = Changes(stores)
+        try await changes.directory.add(changes.key("k1"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask { try await changes.putTopic("t\(number % 10)") }
+                group.addTask { try await changes.putSegment("s\(number % 10)") }
+                group.addTask { _ = try await changes.directory.revokeKey("k1", of: changes.app) }
             }
-            let counts = try await changes.actions(of: changes.app).reduce(into: [:]) { $0[$1, default: 0] += 1 }
-            #expect(
-                counts == [
-                    "app.created": 1, "key.created": 1, "key.revoked": 1, "topic.saved": 20, "segment.saved": 20,
-                ])
+            try await group.waitForAll()
         }
+        let counts = try await changes.actions(of: changes.app).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        #expect(
+            counts == [
+                "app.created": 1, "key.created": 1, "key.revoked": 1, "topic.saved": 20, "segment.saved": 20,
+            ])
     }
 
     /// More than a batch beside busy sessions.
     @Test func oldEntries_areDeleted_byTheNightJob() async throws {
-        try await TestStores.with { stores in
-            let changes = Changes(stores)
-            _ = try await stores.sql(
-                """
-                INSERT INTO audit_entry (app_id, at, action, target, members, actor, roles)
-                SELECT CASE WHEN n % 2 = 0 THEN \(changes.app.rawValue)::integer END, now() - n * interval '24 hours',
-                    'topic.saved', n::text, '{}', 'admin', '{admin}'
-                FROM generate_series(1, 1000) AS n
-                """)
-            var options = CleanUp.Options()
-            options.historyRetention = .days(400)
-            options.apps = [stores.app.id]
-            _ = try await CleanUp(stores.configuration).run(options)
-            #expect(try await stores.count("SELECT count(*) FROM audit_entry") == 1_001, "a run of one app")
-            options.apps = []
-            _ = try await CleanUp(stores.configuration).run(options)
-            let left = try await stores.sql("SELECT target FROM audit_entry ORDER BY at DESC OFFSET 1")
-            // The run began a moment after the entries.
-            #expect(try left.map { try $0.decode(0, as: String.self) } == (1...399).map(String.init))
-            #expect(try await changes.actions(of: changes.app).count == 200)
-            #expect(try await changes.actions().count == 200)
-        }
-    }
-
-    @Test func pages_goBackFromTheNewestEntry_andFilter() async throws {
-        try await TestStores.with { stores in
-            let changes = Changes(stores)
-            for number in 1...5 { try await changes.putTopic("t\(number)") }
-            try await changes.audit.record(
-                AuditEntry(
-                    "feedback.released", "apns", members: [], actor: "admin:k1", roles: ["admin"], requestID: "r2"),
-                of: changes.app)
-            func page(
-                _ action: AuditEntry.Action? = nil, _ actor: String? = nil, before: Int64? = nil, limit: Int = 100
-            ) async throws -> [RecordedAuditEntry] {
-                try await changes.audit.entries(
-                    of: changes.app, action: action, actor: actor, before: before, limit: limit)
-            }
-            let all = try await page()
-            #expect(all.map(\.entry.target) == ["apns", "t5", "t4", "t3", "t2", "t1", "test"])
-            #expect(all[0].entry.requestID == "r2" && all[0].entry.roles == ["admin"])
-            let second = try await page(before: all[1].number, limit: 2)
-            #expect(second.map(\.entry.target) == ["t4", "t3"])
-            #expect(try await page(.topicSaved).count == 5)
-            #expect(try await page(nil, "admin:k1").map(\.entry.target) == ["apns"])
-            #expect(try await page(.topicSaved, "admin:k1").isEmpty)
-            #expect(try await changes.actions().isEmpty)
-        }
+        let changes = Changes(stores)
+        _ = try await stores.sql(
+            """
+            INSERT INTO audit_entry (app_id, at, action, target, members, actor, roles)
+            SELECT CASE WHEN n % 2 = 0 THEN \(changes.app.rawValue)::integer END, now() - n * interval '24 hours',
+                'topic.saved', n::text, '{}', 'admin', '{admin}'
+            FROM generate_series(1, 1000) AS n
+            """)
+        var options = CleanUp.Options()
+        options.historyRetention = .days(400)
+        options.apps = [stores.app.id]
+        _ = try await CleanUp(stores.configuration).run(options)
+        #expect(try await stores.count("SELECT count(*) FROM audit_entry") == 1_001, "a run of one app")
+        options.apps = []
+        _ = try await CleanUp(stores.configuration).run(options)
+        let left = try await stores.sql("SELECT target FROM audit_entry ORDER BY at DESC OFFSET 1")
+        // The run began a moment after the entries.
+        #expect(try left.map { try $0.decode(0, as: String.self) } == (1...399).map(String.init))
+        #expect(try await changes.actions(of: changes.app).count == 200)
+        #expect(try await changes.actions().count == 200)
     }
 }

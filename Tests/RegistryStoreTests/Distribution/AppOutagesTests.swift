@@ -52,8 +52,10 @@ struct AppOutagesTests {
     }
 }
 
-@Suite("Every table with rows of apps is distributed, or stays on the coordinator on purpose")
+@Suite("Every table with rows of apps is distributed, or stays on the coordinator on purpose", .stores)
 struct DistributionTablesTests {
+    private let stores = TestStores.lent!
+
     /// Small tables, which requests read only with a cache or by themselves.
     private static let coordinatorTables = [
         "api_key", "app_signing_key", "audit_entry", "cleanup_result", "deleted_topic", "directory_change", "segment",
@@ -61,15 +63,13 @@ struct DistributionTablesTests {
     ]
 
     @Test func tablesWithApps_areListedOnce() async throws {
-        try await TestStores.with { stores in
-            let rows = try await stores.postgres.execute(
-                """
-                SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-                WHERE a.attname = 'app_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-                    AND c.relnamespace = 'public'::regnamespace ORDER BY 1
-                """)
-            let tables = try rows.map { try $0.decode(0, as: String.self) }
-            #expect(tables == (Distribution.tables + Self.coordinatorTables).sorted())
-        }
+        let rows = try await stores.postgres.execute(
+            """
+            SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+            WHERE a.attname = 'app_id' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+                AND c.relnamespace = 'public'::regnamespace ORDER BY 1
+            """)
+        let tables = try rows.map { try $0.decode(0, as: String.self) }
+        #expect(tables == (Distribution.tables + Self.coordinatorTables).sorted())
     }
 }

@@ -1,5 +1,6 @@
 import PostgresClient
 import PushRegistry
+import RegistryTestSupport
 import Testing
 
 @testable import RegistryJobs
@@ -93,10 +94,7 @@ struct ReceiptCountTests {
             let before = try await store.counts(of: message.number, in: app).counts
             #expect([before.targeted, before.delivered, before.opened] == [30, 30, 30])
             let folder = MessageFolder(postgres: stores.postgres)
-            try await withThrowingTaskGroup { group in
-                for _ in 0..<4 { group.addTask { try await folder.fold() } }
-                try await group.waitForAll()
-            }
+            try await atOnce(0..<4) { _ in try await folder.fold() }
             #expect(try await stores.sql("SELECT count(*) FROM message_delta")[0].decode(0, as: Int.self) == 0)
             #expect(try await store.counts(of: message.number, in: app).counts == before)
             let buckets = try TimelineBuckets(of: message, every: .hours(1), now: .now())

@@ -278,9 +278,9 @@ extension PermutedStores {
         var reader = ImportReader(links: TimeZoneLinks(zones: "Z Europe/Berlin 1 - CET", table: ""))
         let line = try reader.installation(record)
         let lane = InstallationImporter.lane(of: line)
-        let rest = Rest([line])
+        let rest = Locked([[line]])
         let counts = try await InstallationImporter(into: app.number, topics: app.topics).load(
-            configuration, from: { $0 == lane ? rest.next() : nil })
+            configuration, from: { $0 == lane ? rest.withLock { $0.popLast() } : nil })
         // A line whose installation is deleted before it is counted is skipped instead of unchanged.
         return "imported \(counts.imported)"
     }
@@ -330,20 +330,6 @@ extension PermutedStores {
                     state_changed_at = state_changed_at - interval '90 days'
                 WHERE app_id = 1 AND install_id = \(world.name("p"))
                 """)
-        }
-    }
-}
-
-/// Lines that are read once.
-private final class Rest: Sendable {
-    private let lines: Locked<[ImportedInstallation]?>
-
-    init(_ lines: [ImportedInstallation]) { self.lines = Locked(lines) }
-
-    func next() -> [ImportedInstallation]? {
-        lines.withLock { lines in
-            defer { lines = nil }
-            return lines
         }
     }
 }

@@ -93,22 +93,13 @@ final class PermutedRegistry {
     private static func app(on postgres: PostgresClient) async throws -> App {
         let app = try await PostgresAppDirectory(postgres: postgres).put(AppID("com.example.mail"), policy: .standard)
         let store = PostgresTopicStore(LoopResources(postgres: postgres))
-        let topics = try await [("t1", false), ("t2", true)].asyncMap { slug, isIn in
-            try await store.put(
-                TopicSlug(slug),
-                Topic.Content(name: "Topic", description: nil, category: nil, isInByDefault: isIn, isLocked: false),
-                in: app.number
-            ).topic
+        var topics: [Topic] = []
+        for (slug, isIn) in [("t1", false), ("t2", true)] {
+            let content = try Topic.Content(
+                name: "Topic", description: nil, category: nil, isInByDefault: isIn, isLocked: false)
+            topics.append(try await store.put(TopicSlug(slug), content, in: app.number).topic)
         }
         return App(number: app.number, id: app.id, policy: app.policy, topics: TopicCatalogue(topics))
-    }
-}
-
-extension Array where Element: Sendable {
-    fileprivate func asyncMap<Value>(_ body: (Element) async throws -> Value) async rethrows -> [Value] {
-        var values: [Value] = []
-        for element in self { values.append(try await body(element)) }
-        return values
     }
 }
 

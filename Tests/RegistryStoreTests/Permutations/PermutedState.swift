@@ -1,3 +1,4 @@
+import Basics
 import Foundation
 import PostgresClient
 import PushRegistry
@@ -10,7 +11,8 @@ struct PermutedResult: Hashable, CustomStringConvertible {
 
     init(_ lines: [String], in world: PermutedWorld) {
         let suffix = "-w\(world.number)"
-        let users = Dictionary(uniqueKeysWithValues: PermutedWorld.users.map { (hex(world.digest(of: $0)), $0) })
+        let users = Dictionary(
+            uniqueKeysWithValues: PermutedWorld.users.map { (String(hex: world.digest(of: $0)), $0) })
         let words: [[String]] = lines.map { line in
             line.split(separator: " ").map { word in
                 if let user = users[String(word)] { return user }
@@ -52,10 +54,6 @@ struct PermutedResult: Hashable, CustomStringConvertible {
         lines.filter { !other.lines.contains($0) }.map { "+ \($0)" }
             + other.lines.filter { !lines.contains($0) }.map { "- \($0)" }
     }
-}
-
-private func hex(_ bytes: [UInt8]) -> String {
-    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
 }
 
 extension PermutedWorld {

@@ -31,15 +31,9 @@ struct RollUpCellsTests {
     }
 
     private func numbers(of locale: String, _ cells: RollUpCells, _ stores: TestStores) async throws -> [Int64] {
-        let device = Device(
-            installID: try InstallID("phone"), deviceModel: "x", systemName: "iOS", systemVersion: "26.5",
-            locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
-        let request = RegistrationRequest(
-            token: try Token("aaaaaaaaaaaaaaaa", of: .apns), keys: nil,
-            snapshot: Snapshot(settings: NotificationSettings(), device: device))
-        let registration = Registration(
-            request, of: stores.app, by: RegistrationClaim(of: stores.app, owner: nil), actor: "service:test",
-            sha256: TestStores.sha256)
+        let registration = try Registration.make("phone", Token("aaaaaaaaaaaaaaaa", of: .apns), of: stores.app) {
+            $0.device.locale = LocaleIdentifier(locale)
+        }
         return try await cells.numbers(of: [registration], stores.postgres, .batch)
     }
 }

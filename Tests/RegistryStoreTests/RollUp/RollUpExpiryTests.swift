@@ -61,7 +61,7 @@ struct RollUpExpiryTests {
         _ = try await stores.sql("UPDATE rollup_state SET swept_until = now() + interval '1 day'")
         #expect(try await stores.fold()?.expiries == 1)
         try await stores.expectExact()
-        let audiences = PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
+        let audiences = stores.audiences
         let audience = Audience(app: stores.app.number, filter: .everybody, include: .reachable)
         let result = try await audiences.count(audience, explains: true)
         #expect(result.count == 0 && result.plan?.path == .rollUp)

@@ -20,7 +20,7 @@ struct RollUpOverflowTests {
         try await stores.change("DELETE FROM installation WHERE install_id = 'i15'")
         try await stores.fold()
         let audience = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
-        let result = try await audiences(stores).count(audience, explains: true)
+        let result = try await stores.audiences.count(audience, explains: true)
         #expect(result.count == 3 && result.plan?.path == .rollUp)
         #expect(try await stores.brokenRollUp().isEmpty)
     }
@@ -77,18 +77,14 @@ struct RollUpOverflowTests {
 
     private func expectCounts(in stores: TestStores) async throws {
         let german = audience(of: stores, .condition(.locale, .oneOf([.locale(LocaleIdentifier("de_DE"))])))
-        let result = try await audiences(stores).count(german, explains: true)
+        let result = try await stores.audiences.count(german, explains: true)
         #expect(result.count == 4 && result.plan?.path != .rollUp)
-        let groups = try await audiences(stores).breakDown(
+        let groups = try await stores.audiences.breakDown(
             audience(of: stores, .everybody), by: [.locale], limit: 10, explains: true)
         #expect(groups.groups.map(\.count) == [4, 2] && groups.plan?.path != .rollUp)
-        let providers = try await audiences(stores).breakDown(
+        let providers = try await stores.audiences.breakDown(
             audience(of: stores, .everybody), by: [.provider, .authorizationStatus], limit: 10, explains: true)
         #expect(providers.groups.map(\.count) == [6] && providers.plan?.path == .rollUp)
-    }
-
-    private func audiences(_ stores: TestStores) -> PostgresAudienceStore {
-        PostgresAudienceStore(postgres: stores.postgres, limits: AudienceStoreLimits())
     }
 
     private func audience(of stores: TestStores, _ filter: AudienceFilter) -> Audience {

@@ -12,16 +12,6 @@ import Testing
 struct RollUpRepairTests {
     private let stores = TestStores.lent!
 
-    private struct Damage {
-        let done: PostgresStatement
-        let broken: Set<String>
-
-        init(_ broken: Set<String>, _ done: PostgresStatement) {
-            self.broken = broken
-            self.done = done
-        }
-    }
-
     @Test func damage_isFound_andCorrected() async throws {
         for number in 10..<16 { try await stores.register("i\(number)", token: "aaaaaaaaaaaaaa\(number)") }
         try await stores.fold()
@@ -161,36 +151,39 @@ struct RollUpRepairTests {
         #expect(try await stores.brokenRollUp().isEmpty)
     }
 
-    private static let damages = [
-        Damage(["rollup-recount"], "DELETE FROM typed_token WHERE kind = 'widget'"),
-        Damage(["rollup-recount"], "UPDATE typed_token SET held = true WHERE kind = 'voip'"),
-        Damage(["rollup-recount"], "UPDATE typed_token SET held = false"),
-        Damage(["rollup-recount"], "UPDATE typed_token SET expires_at = expires_at - interval '2 hours'"),
-        Damage(["rollup-recount"], "UPDATE rollup_cube SET active = active + 1"),
-        Damage(["rollup-recount"], "UPDATE rollup_cube SET reachable = reachable + 1"),
-        Damage(["rollup-recount"], "DELETE FROM rollup_cube"),
-        Damage(["rollup-cells"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
-        Damage(["rollup-cells", "rollup-recount"], "UPDATE installation SET cell = 0 WHERE install_id = 'i10'"),
-        Damage(["rollup-recount"], "DELETE FROM rollup_expiry"),
-        Damage(["rollup-recount"], "UPDATE rollup_expiry SET expires_at = expires_at + interval '1 day'"),
-        Damage(
+    private static let damages: [(broken: Set<String>, done: PostgresStatement)] = [
+        (["rollup-recount"], "DELETE FROM typed_token WHERE kind = 'widget'"),
+        (["rollup-recount"], "UPDATE typed_token SET held = true WHERE kind = 'voip'"),
+        (["rollup-recount"], "UPDATE typed_token SET held = false"),
+        (["rollup-recount"], "UPDATE typed_token SET expires_at = expires_at - interval '2 hours'"),
+        (["rollup-recount"], "UPDATE rollup_cube SET active = active + 1"),
+        (["rollup-recount"], "UPDATE rollup_cube SET reachable = reachable + 1"),
+        (["rollup-recount"], "DELETE FROM rollup_cube"),
+        (["rollup-cells"], "UPDATE rollup_text SET text = 'x' || text WHERE text = 'de_DE'"),
+        (["rollup-cells", "rollup-recount"], "UPDATE installation SET cell = 0 WHERE install_id = 'i10'"),
+        (["rollup-recount"], "DELETE FROM rollup_expiry"),
+        (["rollup-recount"], "UPDATE rollup_expiry SET expires_at = expires_at + interval '1 day'"),
+        (
             ["rollup-recount"],
             """
             INSERT INTO rollup_expiry SELECT app_id, 0, now(), number, 3 FROM rollup_cell WHERE is_admitted LIMIT 1
-            """),
-        Damage(
+            """
+        ),
+        (
             ["rollup-recount"],
             """
             INSERT INTO rollup_delta SELECT app_id, 0, pg_current_xact_id()::text::bigint, cell, NULL, 5, 5
             FROM installation LIMIT 1
-            """),
-        Damage(["rollup-recount"], "UPDATE rollup_cube SET active = 0 WHERE active > reachable"),
-        Damage(
+            """
+        ),
+        (["rollup-recount"], "UPDATE rollup_cube SET active = 0 WHERE active > reachable"),
+        (
             ["rollup-expiry"],
             """
             INSERT INTO rollup_expiry SELECT id, 0, now() + interval '1 hour', 999999999, 3 FROM app
-            """),
-        Damage(
+            """
+        ),
+        (
             ["rollup-expiry"],
             """
             WITH cell AS (
@@ -200,7 +193,8 @@ struct RollUpRepairTests {
                 SELECT app_id, 999999998, 'apns', 'denied', false, 0, 0, 0, 0, 1, 0
                 FROM (SELECT id AS app_id FROM app) AS a RETURNING app_id, number)
             INSERT INTO rollup_expiry SELECT app_id, 0, now() - interval '1 hour', number, 3 FROM cell
-            """),
+            """
+        ),
     ]
 }
 

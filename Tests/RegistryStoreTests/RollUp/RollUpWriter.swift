@@ -68,13 +68,10 @@ struct RollUpWriter {
             timeZoneID: dice.element(of: ["Europe/Berlin", "Asia/Tokyo", "Mars/Olympus"]),
             timeZoneOffset: Int32(dice.below(2)) * 3600)
         let token = try Token("aaaaaaaaaaaaaaaa\(dice.below(40) + 10)", of: dice.isTrue(0.7) ? .apns : .fcm)
-        let request = RegistrationRequest(
-            token: token, keys: nil, snapshot: Snapshot(settings: settings, device: device),
-            tokens: token.provider.isApple ? try typedTokens() : nil)
+        let tokens = token.provider.isApple ? try typedTokens() : nil
+        let snapshot = Snapshot(settings: settings, device: device)
         _ = try await stores.installations.register(
-            Registration(
-                request, of: stores.app, by: RegistrationClaim(of: stores.app, owner: try await owner()),
-                actor: "service:test", sha256: TestStores.sha256))
+            .make(device.installID.rawValue, token, of: stores.app, as: owner(), tokens: tokens) { $0 = snapshot })
     }
 
     /// Anonymous, a user, or one in a session that ends soon.
@@ -85,10 +82,8 @@ struct RollUpWriter {
         default:
             let now: PostgresTimestamp = try await stores.sql("SELECT clock_timestamp()")[0].decode(0)
             let expiry = now.microsecondsSince1970 + Int64(dice.below(3_000_000))
-            return Owner(
-                userID: try UserID("u\(dice.below(5))"),
-                session: .init(
-                    id: try SessionID("s\(dice.below(1_000_000))"), expiresAt: Timestamp(microseconds: expiry)))
+            return try .ofTest(
+                "u\(dice.below(5))", session: "s\(dice.below(1_000_000))", until: Timestamp(microseconds: expiry))
         }
     }
 

@@ -206,24 +206,17 @@ extension TestStores {
     fileprivate func register(
         _ installID: String, _ locale: String, at service: PostgresInstallationStore
     ) async throws {
-        let request = RegistrationRequest(
-            token: try Token("aaaaaaaaaaaaaa\(installID)", of: .fcm), keys: nil,
-            snapshot: Snapshot(settings: NotificationSettings(), device: try device(installID, locale)))
-        _ = try await service.register(
-            Registration(
-                request, of: app, by: RegistrationClaim(of: app, owner: nil), actor: "service:test",
-                sha256: Self.sha256))
+        _ = try await service.register(registration(installID, locale))
     }
 
-    private func device(_ installID: String, _ locale: String) throws -> Device {
-        Device(
-            installID: try InstallID(installID), deviceModel: "x", systemName: "Android", systemVersion: "16",
-            locale: LocaleIdentifier(locale), timeZoneID: "Europe/Berlin", timeZoneOffset: 3600)
+    private func registration(_ installID: String, _ locale: String) throws -> Registration {
+        try .make(installID, Token("aaaaaaaaaaaaaa\(installID)", of: .fcm), of: app) {
+            $0.device.locale = LocaleIdentifier(locale)
+        }
     }
 
     fileprivate func key(of locale: String) throws -> RollUpCells.Key {
-        RollUpCells.Key(
-            app.number, .fcm, Snapshot(settings: NotificationSettings(), device: try device("x", locale)))
+        RollUpCells.Key(app.number, .fcm, try registration("x", locale).snapshot)
     }
 
     /// Creates a cell, and lets its installation leave it for another one.
@@ -271,8 +264,7 @@ extension TestStores {
     fileprivate func path(of locale: String) async throws -> AudiencePlan.Path? {
         let audience = Audience(
             app: app.number, filter: .condition(.locale, .oneOf([.locale(LocaleIdentifier(locale))])), include: .active)
-        let store = PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits())
-        let result = try await store.count(audience, explains: true)
+        let result = try await audiences.count(audience, explains: true)
         #expect(result.count == 1)
         return result.plan?.path
     }

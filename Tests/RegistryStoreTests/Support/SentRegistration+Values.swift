@@ -17,6 +17,17 @@ extension SentRegistration {
             on: registration.key, by: registration.claim, mayHaveTopics: !registration.topics.isEmpty, digest: digest,
             reading: { registration })
     }
+
+    struct WasRead: Error {}
+
+    /// Throws `WasRead` where it is read.
+    static func unreadable(
+        _ registration: Registration, _ digest: [UInt8], mayHaveTopics: Bool = false
+    ) -> SentRegistration {
+        SentRegistration(
+            on: registration.key, by: registration.claim, mayHaveTopics: mayHaveTopics, digest: digest
+        ) { throw WasRead() }
+    }
 }
 
 extension InstallationStore {

@@ -24,6 +24,8 @@ struct TestStores: Sendable {
     /// Those of a process.
     let cubes = CubeCache()
 
+    var audiences: PostgresAudienceStore { PostgresAudienceStore(postgres: postgres, limits: AudienceStoreLimits()) }
+
     /// Those of the test that runs.
     @TaskLocal static var lent: TestStores?
 
@@ -102,20 +104,11 @@ extension TestStores {
         session: String? = nil, keychain: String? = nil, systemVersion: String = "26.5",
         tokens: [SentTypedToken]? = nil
     ) async throws -> RegistrationOutcome {
-        let device = Device(
-            installID: try InstallID(installID), keychainID: keychain, deviceModel: "iPhone17,3", systemName: "iOS",
-            systemVersion: systemVersion, locale: LocaleIdentifier("de_DE"), timeZoneID: "Europe/Berlin",
-            timeZoneOffset: 3600)
-        let request = RegistrationRequest(
-            token: try Token(token, of: provider), keys: nil,
-            snapshot: Snapshot(settings: NotificationSettings(), device: device), tokens: tokens)
-        let session = try session.map { Owner.Session(id: try SessionID($0), expiresAt: nil) }
-        return try await installations.register(
-            Registration(
-                request, of: app,
-                by: RegistrationClaim(
-                    of: app, owner: try user.map { Owner(userID: try UserID($0), session: session) }),
-                actor: "service:test", sha256: Self.sha256))
+        try await installations.register(
+            .make(
+                installID, Token(token, of: provider), of: app, as: user.map { try Owner.ofTest($0, session: session) },
+                tokens: tokens
+            ) { ($0.device.keychainID, $0.device.systemVersion) = (keychain, systemVersion) })
     }
 
     /// As the app's back end.
@@ -188,19 +181,31 @@ func aside<Value: Sendable>(
     done.wait()
     return try outcome.withLock { $0 }!.get()
 }
-/// Lends stores to each test of a suite, on a database of its own.
-struct LentStores: SuiteTrait, TestTrait, TestScoping {
+
+/// Lends something to each test of a suite, on a database of its own.
+struct Lending: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
+    let lend: @Sendable (_ test: @Sendable () async throws -> Void) async throws -> Void
 
     func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @Sendable @concurrent () async throws -> Void
     ) async throws {
-        try await TestStores.with { stores in
-            try await TestStores.$lent.withValue(stores) { try await function() }
-        }
+        try await lend(function)
     }
 }
 
-extension Trait where Self == LentStores {
-    static var stores: LentStores { LentStores() }
+extension Trait where Self == Lending {
+    /// `TestStores.lent` is set.
+    static var stores: Lending {
+        Lending { test in
+            try await TestStores.with { stores in try await TestStores.$lent.withValue(stores) { try await test() } }
+        }
+    }
+
+    /// `StoreUnderTest.lent` is set.
+    static var store: Lending {
+        Lending { test in
+            try await withStore { store in try await StoreUnderTest.$lent.withValue(store) { try await test() } }
+        }
+    }
 }

@@ -8,21 +8,14 @@ import Testing
 
 @Suite("Typed tokens have one holder, and the same set is not read again")
 struct TypedTokenStoreTests {
-    private struct WasRead: Error {}
-
     private static let bytes: [UInt8] = Array(repeating: 1, count: 16)
 
     /// Registrations with tokens, calls about one of them, logouts and deletions, by several services.
     @Test(arguments: [1, 3]) func token_hasOneHolder_howeverManyRaceForIt(services count: Int) async throws {
         try await withStores(count) { stores in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for client in 0..<32 {
-                    group.addTask {
-                        var dice = SeededGenerator(seed: UInt64(client))
-                        for _ in 0..<30 { try await stores[client % count].race(&dice) }
-                    }
-                }
-                try await group.waitForAll()
+            try await atOnce(0..<32) { client in
+                var dice = SeededGenerator(seed: UInt64(client))
+                for _ in 0..<30 { try await stores[client % count].race(&dice) }
             }
             let store = stores[0]
             try await store.expectIntact(["typed-token", "event-"])
@@ -41,13 +34,8 @@ struct TypedTokenStoreTests {
     @Test func lastOneHasTheToken_andEachOtherOneAnEvent() async throws {
         try await withStores(4) { stores in
             let phones = (0..<64).map { "phone-\($0)" }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for (number, phone) in phones.enumerated() {
-                    group.addTask {
-                        _ = try await stores[number % 4].register(try .apns(phone, tokens: [.make(.voip, "shared")]))
-                    }
-                }
-                try await group.waitForAll()
+            try await atOnce(phones.enumerated()) { number, phone in
+                _ = try await stores[number % 4].register(try .apns(phone, tokens: [.make(.voip, "shared")]))
             }
             #expect(try await stores[0].count("SELECT count(*) FROM typed_token") == 1)
             let moved = try await stores[0].count(
@@ -61,14 +49,14 @@ struct TypedTokenStoreTests {
         try await withStore { store in
             let registration = try Registration.apns("phone", tokens: [.make(.voip, "a"), .make(.widget, "b")])
             _ = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
-            let repeated = try await store.coalescer.register(unreadable(registration))
+            let repeated = try await store.coalescer.register(.unreadable(registration, Self.bytes))
             #expect(repeated.status == .unchanged && repeated.expiredTokens == 0)
 
             _ = try await store.register(.apns("thief", tokens: [.make(.voip, "a")]))
             try await expectRead(registration, store)
             let back = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
             #expect(back.status == .updated && back.generation == repeated.generation)
-            #expect(try await store.coalescer.register(unreadable(registration)).status == .unchanged)
+            #expect(try await store.coalescer.register(.unreadable(registration, Self.bytes)).status == .unchanged)
 
             _ = try await store.database.execute(
                 """
@@ -79,21 +67,15 @@ struct TypedTokenStoreTests {
             try await expectRead(registration, store)
             let same = try await store.coalescer.register(SentRegistration(registration, digest: Self.bytes))
             #expect(same.status == .unchanged && same.expiredTokens == 0)
-            #expect(try await store.coalescer.register(unreadable(registration)).status == .unchanged)
+            #expect(try await store.coalescer.register(.unreadable(registration, Self.bytes)).status == .unchanged)
         }
-    }
-
-    private func unreadable(_ registration: Registration) -> SentRegistration {
-        SentRegistration(
-            on: registration.key, by: registration.claim, mayHaveTopics: false, digest: Self.bytes,
-            reading: { throw WasRead() })
     }
 
     private func expectRead(
         _ registration: Registration, _ store: StoreUnderTest, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        await #expect(throws: WasRead.self, sourceLocation: sourceLocation) {
-            try await store.coalescer.register(unreadable(registration))
+        await #expect(throws: SentRegistration.WasRead.self, sourceLocation: sourceLocation) {
+            try await store.coalescer.register(.unreadable(registration, Self.bytes))
         }
     }
 }

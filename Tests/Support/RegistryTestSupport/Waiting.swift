@@ -20,3 +20,13 @@ public func eventually(
         pause = min(pause * 1.5, .milliseconds(50))
     }
 }
+
+/// Does something with each element at the same time, and waits for all.
+public func atOnce<Elements: Sequence>(
+    _ elements: Elements, _ body: @escaping @Sendable (Elements.Element) async throws -> Void
+) async throws where Elements.Element: Sendable {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for element in elements { group.addTask { try await body(element) } }
+        try await group.waitForAll()
+    }
+}
