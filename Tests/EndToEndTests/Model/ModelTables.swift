@@ -26,6 +26,15 @@ struct ModelTables: Sendable {
         var logouts: [Oracle.InstallationLogout: Int64] = [:]
     }
 
+    /// The rows that the oracle expects.
+    init(of oracle: Oracle) {
+        (phones, history, sessions) = (oracle.phones, oracle.history, oracle.sessions.compactMapValues(\.ending))
+        (snapshotUsers, registrants) = (oracle.snapshotUsers, oracle.registrants)
+        (refusedUsers, logouts, eventTimes) = (Set(oracle.refusedBefore.keys), Set(oracle.logouts.keys), [:])
+        endTimes = EndTimes()
+        rememberedSessions = Set(oracle.sessions.keys)
+    }
+
     /// All times at which a phone was registered, as far as they are stored.
     var times: [String: Set<Int64>] {
         var times = eventTimes.mapValues { Set($0) }
