@@ -53,19 +53,18 @@ struct AppRemovalTests {
     }
 
     @Test func app_isDeleted_whileARowOfAnotherOneIsLocked() async throws {
-        try await withDeletingApp { stores in
-            let other = try await stores.appBehind()
-            _ = try await PostgresAppDirectory(postgres: stores.postgres).delete(AppID("com.example.news"))
-            try await stores.postgres.withTransaction { holder in
-                _ = try await holder.execute("SELECT FROM installation FOR UPDATE")
-                // It ends with this scope.
-                async let _ = AppRemoval(stores.configuration).run(noticing: stores.postgres) { _ in }
-                try await eventually("the other app is gone") {
-                    try await stores.count("SELECT count(*) FROM app WHERE id = \(other)") == 0
-                }
+        try await beginDeletion()
+        let other = try await stores.appBehind()
+        _ = try await PostgresAppDirectory(postgres: stores.postgres).delete(AppID("com.example.news"))
+        try await stores.postgres.withTransaction { holder in
+            _ = try await holder.execute("SELECT FROM installation FOR UPDATE")
+            // It ends with this scope.
+            async let _ = AppRemoval(stores.configuration).run(noticing: stores.postgres) { _ in }
+            try await eventually("the other app is gone") {
+                try await stores.count("SELECT count(*) FROM app WHERE id = \(other)") == 0
             }
-            #expect(try await stores.count("SELECT count(*) FROM app") == 1)
         }
+        #expect(try await stores.count("SELECT count(*) FROM app") == 1)
     }
 
     @Test func calls_findNoApp_whileItIsDeleted() async throws {
