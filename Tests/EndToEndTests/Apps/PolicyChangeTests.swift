@@ -69,6 +69,8 @@ extension EndToEnd {
             #expect(response.json["staleAfter"]["apns"] == "P60D" && response.json["staleAfter"]["fcm"] == "P50D")
             #expect(response.json["staleAfter"]["huawei"] == "P20D")
             #expect(response.json["rateLimits"] == ["perKey": ["rate": 700, "burst": 10], "perAddress": .null])
+            let withoutRate = try await patch(app, ["rateLimits": ["perKey": ["rate": .null]]])
+            #expect(withoutRate.faults == ["/rateLimits/perKey/rate required"])
             #expect(response.json["jwks"]["keys"][0]["kid"] == "tests")
             #expect(try await app.put("phone", by: UserJWT.make("alice")).status == 201)
             #expect(response["ETag"] == (try await get(app))["ETag"])

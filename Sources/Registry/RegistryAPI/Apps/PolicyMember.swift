@@ -252,9 +252,11 @@ extension JSONObject {
         }
         guard let object = value.object() else { return }
         object.refuseUnknownMembers(besides: ["rate", "burst"])
-        let presence: JSONPresence = limit == nil ? .required : .optional
-        let rate = object.double("rate", presence, in: 0...1_000_000) ?? limit?.rate
-        let burst = object.integer("burst", presence, in: 1...1_000_000).map { Int($0) } ?? limit?.burst
+        func presence(of name: StaticString) -> JSONPresence {
+            limit == nil || object.hasNull(name) ? .required : .optional
+        }
+        let rate = object.double("rate", presence(of: "rate"), in: 0...1_000_000) ?? limit?.rate
+        let burst = object.integer("burst", presence(of: "burst"), in: 1...1_000_000).map { Int($0) } ?? limit?.burst
         if let rate, let burst { limit = AppPolicy.RateLimit(rate: rate, burst: burst) }
     }
 }
