@@ -10,9 +10,9 @@ extension EndToEnd {
     /// phones have left.
     @Suite("A fleet that turns to Firebase installation ids has one active address for each phone", .separateRegistry)
     struct InstallationIDFleetTests {
-        /// `PUSH_REGISTRY_TEST_PHONES`, by default 2,000.
+        /// `PUSH_REGISTRY_TEST_PHONES`, by default 5,000.
         private static let phones =
-            ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_PHONES"].flatMap { Int($0) } ?? 2_000
+            ProcessInfo.processInfo.environment["PUSH_REGISTRY_TEST_PHONES"].flatMap { Int($0) } ?? 5_000
         private static let clients = 32
 
         @Test func fleet_keepsEveryPhone_whileItTurns() async throws {
